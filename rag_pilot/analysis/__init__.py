@@ -1,0 +1,1 @@
+"""Pure functions on records: every number of the pilot."""

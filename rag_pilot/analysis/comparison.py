@@ -1,0 +1,262 @@
+"""Did a change help? Two runs over the same questions, compared question by question.
+
+The exact one-sided McNemar test decides, at a level that five planned changes share; the intervals are for the eye. A
+verdict is never revised, judge labels alone never keep a change, and two runs over different sets of questions get no
+verdict. This module knows outcomes by question and neither labels nor documents.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from scipy import special
+
+from ..errors import DataError
+from .intervals import Interval, bonett_price, normal_margin, t_interval
+from .shares import MEANS_FROM, Share
+
+TOTAL_LEVEL = 0.05
+VERDICTS = ("kept", "not shown", "not decided")
+CHANGED_FROM = 10
+"""Under ten changed questions the interval of a mean difference cannot be relied on (simulated for this project)."""
+
+
+def mcnemar(fixed: int, broken: int) -> float:
+    """The exact one-sided p of at least so many fixed among the changed questions (McNemar 1947); 1 if none changed."""
+    return float(special.bdtrc(fixed - 1, fixed + broken, 0.5)) if fixed else 1.0
+
+
+def level(changes_planned: int, verdicts: Sequence[str]) -> float:
+    """The level of the next change after these verdicts: 0.05/planned, plus the level before if that change was kept.
+
+    The fallback procedure (Wiens 2003); a verdict "not decided" has spent nothing. After the last planned change: an
+    error.
+    """
+    if unknown := [v for v in verdicts if v not in VERDICTS]:
+        raise DataError(f"verdict {unknown[0]!r} is unknown; expected one of {', '.join(VERDICTS)}")
+    spent = [v for v in verdicts if v != "not decided"]
+    if len(spent) >= changes_planned:
+        raise DataError(
+            f"{len(spent)} changes are decided and {changes_planned} were planned; one more needs fresh questions, "
+            "for these have been used up"
+        )
+    share = TOTAL_LEVEL / changes_planned
+    current = share
+    for verdict in spent:
+        current = share + (current if verdict == "kept" else 0.0)
+    return current
+
+
+def power(n: int, fixed_share: float, broken_share: float, at_level: float) -> float:
+    """The exact chance that a change which truly fixes and breaks these shares of n questions is kept."""
+    changed_share = fixed_share + broken_share
+    if changed_share <= 0:
+        return 0.0
+    changed = np.arange(n + 1)
+    below = special.bdtr(changed, n, changed_share)
+    chance = np.diff(below, prepend=0.0)
+    needed = np.array([_fewest_fixed(int(k), at_level) for k in changed])
+    kept = np.where(needed <= changed, special.bdtrc(needed - 1, changed, fixed_share / changed_share), 0.0)
+    return float(chance @ np.where(needed == 0, 1.0, kept))
+
+
+@cache
+def _fewest_fixed(changed: int, at_level: float) -> int:
+    """The fewest fixed of so many changed questions that keep a change; one more than all where none would."""
+    p = special.bdtrc(np.arange(changed + 1) - 1, changed, 0.5)
+    p[0] = 1.0
+    return int(np.argmax(p <= at_level)) if (p <= at_level).any() else changed + 1
+
+
+def detectable(n: int, broken_share: float, at_level: float, chance: float = 0.8) -> float | None:
+    """The smallest net gain, as a fraction, that n questions would show with this chance; None if none would."""
+    low, high = 0.0, 1 - broken_share
+    if n < 1 or power(n, high, broken_share, at_level) < chance:
+        return None
+    while high - low > 1e-4:
+        gain = (low + high) / 2
+        low, high = (low, gain) if power(n, broken_share + gain, broken_share, at_level) >= chance else (gain, high)
+    return high
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a change did, question by question; differences and margins are fractions (0.05 is 5 points)."""
+
+    measure: str
+    verdict: str  # kept | not shown | not decided
+    before: Share
+    after: Share
+    fixed: tuple[str, ...]
+    broken: tuple[str, ...]
+    only_before: tuple[str, ...]
+    only_after: tuple[str, ...]
+    not_measured: tuple[str, ...]
+    difference: float | None
+    interval: Interval | None
+    article_margin: float | None  # of the score before; shown, never decided on
+    p: float
+    level: float
+    words: str
+
+
+def compare(
+    before: Mapping[str, bool | None], after: Mapping[str, bool | None], at_level: float, measure: str = "correct"
+) -> Comparison:
+    """Compare good outcomes by question id at the level given by `level`.
+
+    Where an outcome is not measured (None), the change is kept if it would be with all of them against it, not shown
+    if it would not be with all of them for it, and else not decided; p is the one with all against it. Nor is there a
+    verdict if the sets differ.
+    """
+    shared = sorted(before.keys() & after.keys())
+    only_before, only_after = sorted(before.keys() - after.keys()), sorted(after.keys() - before.keys())
+    measured = [q for q in shared if before[q] is not None and after[q] is not None]
+    absent = [q for q in shared if before[q] is None or after[q] is None]
+    fixed = [q for q in measured if after[q] and not before[q]]
+    broken = [q for q in measured if before[q] and not after[q]]
+    may_fix = sum(before[q] is not True and after[q] is not False for q in absent)
+    may_break = sum(before[q] is not False and after[q] is not True for q in absent)
+    p = mcnemar(len(fixed), len(broken) + may_break)
+    if only_before or only_after or not measured:
+        verdict = "not decided"
+    elif p <= at_level:
+        verdict = "kept"
+    else:
+        verdict = "not decided" if mcnemar(len(fixed) + may_fix, len(broken)) <= at_level else "not shown"
+    n = len(measured)
+    missing = {"not measured": len(absent)} if absent else {}
+    good = Share(sum(bool(before[q]) for q in measured), n, missing)
+    interval = bonett_price(len(fixed), len(broken), n)
+    return Comparison(
+        measure=measure,
+        verdict=verdict,
+        before=good,
+        after=Share(sum(bool(after[q]) for q in measured), n, missing),
+        fixed=tuple(fixed),
+        broken=tuple(broken),
+        only_before=tuple(only_before),
+        only_after=tuple(only_after),
+        not_measured=tuple(absent),
+        difference=(len(fixed) - len(broken)) / n if n else None,
+        interval=interval,
+        article_margin=normal_margin(good.value, n) if good.value is not None else None,
+        p=p,
+        level=at_level,
+        words=_words(verdict, fixed, broken, n, interval, p, at_level, only_before, only_after, absent),
+    )
+
+
+def _words(
+    verdict: str,
+    fixed: Sequence[str],
+    broken: Sequence[str],
+    n: int,
+    interval: Interval | None,
+    p: float,
+    at_level: float,
+    only_before: Sequence[str],
+    only_after: Sequence[str],
+    absent: Sequence[str],
+) -> str:
+    if only_before or only_after:
+        return (
+            f"No verdict: the runs do not hold the same questions ({len(only_before)} only before, "
+            f"{len(only_after)} only after). Run both over the same set."
+        )
+    if interval is None:
+        return "No verdict: no question was measured in both runs."
+    if not fixed and not broken and not absent:
+        return f"Not shown: no difference in any of {n} questions."
+    points = 100 * (len(fixed) - len(broken)) / n
+    unread = f", {len(absent)} not measured" if absent else ""
+    seen = (
+        f"{len(fixed)} fixed, {len(broken)} broken of {n}{unread}: {points:+.1f} points ({100 * interval.low:+.1f} to "
+        f"{100 * interval.high:+.1f}), p = {p:.4f} against {at_level:.4f}."
+    )
+    if verdict == "kept":
+        return f"Kept. {seen} Measured on the questions that prompted it; expect less."
+    if verdict == "not shown":
+        return f"Not shown. {seen} It may stay for other reasons, marked unproven."
+    return f"Not decided. {seen} The {len(absent)} questions not measured would decide; read them."
+
+
+# -- which pairs the expert reads ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Outcomes of both runs as `compare` takes them, and the pairs that the expert reads, in random order."""
+
+    before: Mapping[str, bool | None]
+    after: Mapping[str, bool | None]
+    to_read: tuple[str, ...]  # the judge scores them differently: only a person can say so
+    check: tuple[str, ...]  # changed, but scored alike: read to see what the judge overlooks
+
+
+def confirmed(
+    known: tuple[Mapping[str, bool | None], Mapping[str, bool | None]],
+    judged: tuple[Mapping[str, bool | None], Mapping[str, bool | None]],
+    unchanged: Collection[str],
+    seed: int,
+    check: int = 20,
+) -> Pairs:
+    """Outcomes of an answer change of which only differences that a person or a rule confirmed count.
+
+    `known` are outcomes before and after by rule or expert, `judged` by the judge; an unchanged answer is no
+    difference. A pair that the judge scores differently is not measured (None) until both its versions are known; one
+    that it scores alike is a tie.
+    """
+    before: dict[str, bool | None] = {}
+    after: dict[str, bool | None] = {}
+    to_read, alike = [], []
+    for q in sorted(known[0].keys() | judged[0].keys() | known[1].keys() | judged[1].keys()):
+        sure = [side.get(q) for side in known]
+        first, second = (mine if mine is not None else side.get(q) for mine, side in zip(sure, judged, strict=True))
+        if q in unchanged:
+            same = first if first is not None else second
+            before[q] = after[q] = same
+        elif None not in sure:
+            before[q], after[q] = first, second
+        elif first == second and first is not None:
+            before[q] = after[q] = first
+            alike.append(q)
+        else:
+            before[q], after[q] = sure
+            to_read.append(q)
+    rng = random.Random(seed)
+    return Pairs(
+        before, after, tuple(rng.sample(to_read, len(to_read))), tuple(rng.sample(alike, min(check, len(alike))))
+    )
+
+
+# -- means -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MeanDifference:
+    """The change of a mean (such as MRR) over the same questions; no interval where it cannot be relied on."""
+
+    n: int
+    changed: int
+    difference: float | None
+    interval: Interval | None
+
+
+def compare_means(before: Mapping[str, float], after: Mapping[str, float]) -> MeanDifference:
+    """The mean of the differences by question with Student's interval; none under 40 questions or 10 changed ones.
+
+    Two different sets of questions are an error.
+    """
+    if apart := before.keys() ^ after.keys():
+        raise DataError(f"{len(apart)} questions stand in one of the two runs only; compare means over the same set")
+    gains = [after[q] - before[q] for q in sorted(before)]
+    changed = sum(gain != 0 for gain in gains)
+    enough = len(gains) >= MEANS_FROM and changed >= CHANGED_FROM
+    return MeanDifference(
+        len(gains), changed, sum(gains) / len(gains) if gains else None, t_interval(gains) if enough else None
+    )

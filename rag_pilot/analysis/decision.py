@@ -1,0 +1,198 @@
+"""Are the agreed criteria met, and what follows: build, test fine-tuning, fix the documents, stop, or not decided.
+
+A criterion is met or not met only where the exact one-sided 95 % bound says so; else this many questions do not decide
+it. The module knows the criteria, the results and the causes, and nothing of how they were measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from ..errors import SettingsError
+from .causes import Pareto
+from .headline import Estimate
+from .intervals import lower_bound, upper_bound
+from .shares import COUNTS_ONLY_UNDER, Share
+
+PRACTICAL_MOST = 1000
+"""More questions than this nobody collects for a pilot."""
+
+DECISIONS = ("build", "test_fine_tuning", "fix_documents", "stop", "not_decided")
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What was agreed before the first run, such as: wrong, at most 0.05, of all questions."""
+
+    name: str
+    measure: str
+    direction: str  # at_most | at_least
+    limit: float
+    denominator: str
+
+    def __post_init__(self) -> None:
+        if self.direction not in ("at_most", "at_least") or not 0 <= self.limit <= 1 or not self.denominator:
+            raise SettingsError(
+                f"criterion {self.name!r}: {self.direction} {self.limit} of {self.denominator!r}; expected at_most or "
+                "at_least, a limit between 0 and 1 and the questions that it is a share of"
+            )
+
+    def text(self) -> str:
+        """Such as 'wrong at most 5 % of all questions'."""
+        return f"{self.measure} {self.direction.replace('_', ' ')} {100 * self.limit:g} % of {self.denominator}"
+
+
+def _state(limit: float, at_most: bool, low: float, high: float) -> str:
+    met, missed = (high <= limit, low > limit) if at_most else (low >= limit, high < limit)
+    return "met" if met else "not met" if missed else "not decided"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One criterion against its result: met, not met or not decided; `low` and `high` are one-sided bounds."""
+
+    criterion: Criterion
+    state: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: float  # questions, or the effective number of a headline
+    needed: int | None  # questions that would decide at the observed rate; None: not by a practical number, or decided
+    words: str
+
+
+def acceptance(criterion: Criterion, result: Share | Estimate | None, looks: int = 1) -> Judgement:
+    """Judge a criterion by one-sided Clopper-Pearson bounds at 95 % (97.5 % if an extension of the set was planned).
+
+    A headline enters with its effective number of questions, through the same beta quantiles.
+    """
+    n = 0.0 if result is None else result.n_eff if isinstance(result, Estimate) else float(result.n)
+    value = None if result is None else result.value
+    if value is None or n == 0:
+        return Judgement(criterion, "not decided", None, None, None, 0.0, None, f"{criterion.text()}: no data.")
+    confidence = 1 - 0.05 / looks
+    low, high = lower_bound(value * n, n, confidence) or 0.0, upper_bound(value * n, n, confidence) or 0.0
+    at_most = criterion.direction == "at_most"
+    state = _state(criterion.limit, at_most, low, high)
+    needed = questions_to_decide(value, criterion, confidence) if state == "not decided" else None
+    bound = f"at most {100 * high:.1f} %" if at_most else f"at least {100 * low:.1f} %"
+    counted = result.text() if result is not None else ""
+    absent = result.missing_text() if isinstance(result, Share) else ""
+    missing = f" Not in it: {absent}." if absent else ""
+    words = f"{criterion.text()}: {state}; {counted}, one-sided {bound}.{missing}"
+    if state == "not decided":
+        more = "not by a practical number" if needed is None else f"about {needed}"
+        words += f" Questions, all answers read, that would decide it at this rate: {more}."
+    return Judgement(criterion, state, value, low, high, n, needed, words)
+
+
+def questions_to_decide(rate: float, criterion: Criterion, confidence: float = 0.95) -> int | None:
+    """The fewest questions that would decide the criterion at this observed rate; None for more than 1,000."""
+    n = np.arange(1, PRACTICAL_MOST + 1)
+    high = np.ones(len(n)) if rate == 1 else special.betaincinv(rate * n + 1, n - rate * n, confidence)
+    low = np.zeros(len(n)) if rate == 0 else special.betaincinv(rate * n, n - rate * n + 1, 1 - confidence)
+    decided = (high < criterion.limit) | (low > criterion.limit)
+    return int(n[decided][0]) if decided.any() else None
+
+
+# -- before the first run --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CanShow:
+    """What n questions can show if all answers are read: the counts that meet a criterion, and that fail it."""
+
+    n: int
+    met_if: int | None  # at most (or at least) so many; None: never
+    not_met_if: int | None  # at least (or at most) so many; None: never
+    words: str
+
+
+def can_show(criterion: Criterion, n: int) -> CanShow:
+    """Which counts of n questions would decide the criterion, to be printed when it is locked."""
+    at_most = criterion.direction == "at_most"
+    states = [
+        _state(criterion.limit, at_most, lower_bound(k, n) or 0.0, upper_bound(k, n) or 0.0) for k in range(n + 1)
+    ]
+    met = [k for k, state in enumerate(states) if n and state == "met"]
+    unmet = [k for k, state in enumerate(states) if n and state == "not met"]
+    met_if = (max(met) if at_most else min(met)) if met else None
+    not_met_if = (min(unmet) if at_most else max(unmet)) if unmet else None
+    most, least = ("at most", "at least") if at_most else ("at least", "at most")
+    parts = [
+        f"met with {most} {met_if}" if met_if is not None else "cannot be met",
+        f"not met with {least} {not_met_if}" if not_met_if is not None else "cannot be missed",
+    ]
+    return CanShow(n, met_if, not_met_if, f"{criterion.text()}, {n} questions, all answers read: {', '.join(parts)}.")
+
+
+def chance_to_meet(criterion: Criterion, n: int, true_rate: float) -> float:
+    """The exact chance that n questions, all answers read, show the criterion met at this true rate."""
+    met_if = can_show(criterion, n).met_if
+    if met_if is None:
+        return 0.0
+    if criterion.direction == "at_most":
+        return float(special.bdtr(met_if, n, true_rate))
+    return 1.0 if met_if == 0 else float(special.bdtrc(met_if - 1, n, true_rate))
+
+
+# -- the decision ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What follows (one of DECISIONS) and why, in two sentences."""
+
+    verdict: str
+    reasons: tuple[str, str]
+
+
+def decide(judgements: Sequence[Judgement], causes: Pareto, leaking: int = 0, changes_left: int = 0) -> Decision:
+    """Build if all criteria are met; else what the causes of the bad answers say, once no planned change is left.
+
+    A question that was given a forbidden passage (`leaking` of them) stops everything. "Most" is more than half of the
+    bad answers whose cause is known.
+    """
+    if leaking:
+        return Decision(
+            "stop",
+            (
+                f"For {leaking} questions a passage that the asker may not open reached a list.",
+                "Nothing goes live before that is mended and the run repeated.",
+            ),
+        )
+    if not judgements:
+        return Decision("not_decided", ("No criterion was agreed.", "Agree one and lock it, then measure again."))
+    of = {state: [j for j in judgements if j.state == state] for state in ("met", "not met", "not decided")}
+    standing = f"{len(of['met'])} of {len(judgements)} criteria are met"
+    largest = _largest(causes)
+    if len(of["met"]) == len(judgements):
+        return Decision(
+            "build", ("All agreed criteria are met.", f"The question set becomes the release gate; {largest}.")
+        )
+    if not of["not met"]:
+        open_ones = "; ".join(j.words for j in of["not decided"])
+        return Decision("not_decided", (f"{standing}, none is missed, and the others are open.", open_ones))
+    missed = f"{standing}; missed: {', '.join(j.criterion.name for j in of['not met'])}."
+    if changes_left:
+        return Decision("not_decided", (missed, f"{changes_left} planned changes are left; {largest}."))
+    for cause, verdict, then in (
+        ("missing_or_stale", "fix_documents", "no choice of model will solve that"),
+        ("format_or_tone", "test_fine_tuning", "the facts are right, so fine-tuning is worth testing"),
+    ):
+        if 2 * causes.count(cause) > causes.known:
+            few = " (few to go by)" if causes.known < COUNTS_ONLY_UNDER else ""
+            reason = f"{causes.count(cause)} of {causes.known} bad answers have the cause {cause}{few}: {then}."
+            return Decision(verdict, (missed, reason))
+    return Decision("stop", (missed, f"Neither documents nor tone explain most bad answers; {largest}."))
+
+
+def _largest(causes: Pareto) -> str:
+    if not causes.rows:
+        return "no cause of a bad answer is known"
+    first = causes.rows[0]
+    return f"the largest cause of bad answers is {first.cause} ({first.share.count} of {first.share.n})"

@@ -1,0 +1,185 @@
+"""The pilot's main numbers: the share of each label over all questions, from some labels and an imperfect judge.
+
+What rules settle is known; the rest is a prediction-powered mean (PPI++, Angelopoulos, Duchi and Zrnic 2023) of the
+expert's labels with the judge as the predictor, and its interval is Wilson's on the effective number of questions. A
+biased judge costs width, never truth, so it is used whether admitted or not. Simulated for this project with 50 of 150
+answers read, coverage of 95 % intervals is 94-98 %. The module does not know where labels come from, nor whether the
+questions are the right ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import DataError
+from ..records import Answer, Label, Question, Verdict
+from .grades import judge_label, scored, settle
+from .intervals import Interval, wilson
+from .sample import needs_person, read_so_far
+from .shares import COUNTS_ONLY_UNDER, percent
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The share of one label over all questions; `n_eff` is how many questions read by hand would say as much."""
+
+    label: str
+    value: float
+    interval: Interval
+    n_eff: float
+    known: int  # questions that have the label by rule
+    weight: float  # of the judge: 0 ignores it, 1 takes its mean and corrects it (lambda)
+    r2: float  # of judge and expert, adjusted, over the answers read
+
+    def text(self) -> str:
+        """Such as '72 % (64-80)'."""
+        return f"{percent(self.value)} % ({percent(self.interval.low)}-{percent(self.interval.high)})"
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The estimates (None where too little is read), the remaining share `partly`, and the sentences to print.
+
+    `asked` = by_person + by_judge + by_rule + errors + not_graded.
+    """
+
+    correct: Estimate | None
+    wrong: Estimate | None
+    declined: Estimate | None
+    partly: float | None
+    asked: int
+    unanswerable: int
+    by_person: int
+    by_judge: int
+    by_rule: int
+    errors: int
+    not_graded: int
+    words: str
+
+
+def estimate(label: str, known: int, asked: int, read: Sequence[tuple[bool, bool]], unread: Sequence[bool]) -> Estimate:
+    """The share of `label` over `asked` questions, `known` of which have it by rule.
+
+    `read` holds (expert says so, judge says so) for the answers read, `unread` what the judge says of the others that
+    need a person; where there is no judge, False throughout. One extra row, a quarter in each cell, steadies the
+    judge's weight.
+    """
+    n, m = len(read), len(read) + len(unread)
+    if n == 0 < m or asked < max(m, 1) or known > asked - m:
+        raise DataError(f"{n} read of {m}, {known} known by rule, {asked} asked: no share can be estimated from that")
+    theta, smoothed, weight, r2, labelling = 0.0, 0.0, 0.0, 0.0, 0.0
+    if n:
+        y, f = np.asarray(read, dtype=float).T
+        weight, r2 = _judge_weight(y, f, m)
+        gap = float(f.mean() - np.mean(unread)) if unread else 0.0
+        theta = min(1.0, max(0.0, float(y.mean()) - weight * gap))
+        smoothed = (n * theta + 1) / (n + 2)
+        labelling = (m / asked) ** 2 * smoothed * (1 - smoothed) * (1 - r2) * (1 / n - 1 / m)
+    total, cautious = (known + m * theta) / asked, (known + m * smoothed) / asked
+    spread = cautious * (1 - cautious)
+    n_eff = spread / (spread / asked + labelling) if spread > 0 else float(asked)
+    interval = wilson(total * n_eff, n_eff)
+    assert interval is not None  # asked >= 1 here
+    return Estimate(label, total, interval, n_eff, known, weight, r2)
+
+
+def _judge_weight(y: np.ndarray, f: np.ndarray, m: int) -> tuple[float, float]:
+    """Lambda, and the adjusted r2 of judge and expert, from the n rows read and the extra one."""
+    n = len(y)
+    mean_y, mean_f = (y.sum() + 0.5) / (n + 1), (f.sum() + 0.5) / (n + 1)
+    cov = max(0.0, (float(y @ f) + 0.25) / (n + 1) - mean_y * mean_f)
+    var_y, var_f = mean_y * (1 - mean_y), mean_f * (1 - mean_f)
+    weight = min(1.0, cov / var_f * (m - n) / m)
+    r2 = max(0.0, 1 - (1 - cov**2 / (var_y * var_f)) * (n - 1) / (n - 2)) if n > 2 else 0.0
+    return float(weight), float(r2)
+
+
+def headline(
+    questions: Sequence[Question],
+    answers: Mapping[str, Answer],
+    order: Sequence[str],
+    labels: Mapping[str, Label],
+    verdicts: Mapping[str, Verdict],
+    annotator: str,
+) -> Headline:
+    """The shares of the four labels over all questions of a complete run, and the sentences that stand beside them.
+
+    Only labels that form a random sample of the order are used (see `sample.read_so_far`); under 10 of them, unless
+    that is all, there are words and no number. A failed call counts in the denominator and has no label. `partly` is
+    the remainder, at least 0.
+    """
+    if missing := sorted({q.id for q in questions} - set(order)):
+        raise DataError(
+            f"question {missing[0]!r} is not in the order in which answers are read; write a new order first"
+        )
+    labels = {i: given for i, given in labels.items() if i in answers and given.answer_sha == answers[i].sha}
+    sample = read_so_far(order, questions, answers, labels)
+    settled = settle(questions, answers, {}, labels, judge_admitted=False)
+    by_id = {q.id: q for q in questions}
+    need = [q.id for q in questions if needs_person(q, answers[q.id])]
+    unread = [i for i in need if i not in set(sample.read)]
+    judged = {i: judge_label(answers[i], verdicts.get(i)) for i in need}
+    experts = {i: scored(by_id[i], labels[i].label or "") for i in sample.read}
+    known = [settled[q.id] for q in questions if q.id not in judged]
+    errors = sum(g.by == "error" for g in known)
+    by_judge = sum(judged[i] is not None for i in unread)
+    enough = bool(questions) and (not unread or len(experts) >= COUNTS_ONLY_UNDER)
+
+    def of(label: str) -> Estimate | None:
+        if not enough:
+            return None
+        rows = [(experts[i] == label, judged[i] == label) for i in sample.read]
+        by_rules = sum(g.label == label for g in known)
+        return estimate(label, by_rules, len(questions), rows, [judged[i] == label for i in unread])
+
+    correct, wrong, declined = of("correct"), of("wrong"), of("declined")
+    partly = None
+    if correct and wrong and declined:
+        rest = 1 - correct.value - wrong.value - declined.value - errors / len(questions)
+        partly = max(0.0, round(rest, 12))
+    by_rule, nobody = len(known) - errors, len(unread) - by_judge
+    whom = f"{len(experts)} answers read by {annotator}, {by_judge} by the judge, {by_rule} by rule"
+    whom += f", {nobody} by nobody" if nobody else ""
+    return Headline(
+        correct=correct,
+        wrong=wrong,
+        declined=declined,
+        partly=partly,
+        asked=len(questions),
+        unanswerable=sum(not q.answerable for q in questions),
+        by_person=len(experts),
+        by_judge=by_judge,
+        by_rule=by_rule,
+        errors=errors,
+        not_graded=nobody,
+        words=_words(correct, questions, whom, errors, len(need), sample.waiting, len(sample.beyond)),
+    )
+
+
+def _words(
+    correct: Estimate | None,
+    questions: Sequence[Question],
+    whom: str,
+    errors: int,
+    need: int,
+    waiting: str | None,
+    beyond: int,
+) -> str:
+    asked = len(questions)
+    failed = f" {errors} calls failed: asked, and counted as no label." if errors else ""
+    waits = f" {beyond} labels further down the order wait until question {waiting} is labelled." if beyond else ""
+    if not asked:
+        return "No data: no question was asked."
+    if correct is None:
+        return (
+            f"No number yet: {whom}. {need} of {asked} answers need a person; the first {min(need, COUNTS_ONLY_UNDER)} "
+            f"in the order give a first number, 50 a usable one.{failed}{waits}"
+        )
+    unanswerable = percent(sum(not q.answerable for q in questions) / asked)
+    return (
+        f"On questions like these {asked} ({unanswerable} % unanswerable, this mix): {correct.text()} correct. {whom}. "
+        f"Another mix, or questions not used to mend the system, can differ.{failed}{waits}"
+    )

@@ -1,0 +1,212 @@
+"""Below which similarity should the system decline? Swept over stored answers, so that no call is needed.
+
+The rule is fixed beforehand: the exact one-sided 95 % bound of the wrong rate must stay under the agreed limit; among
+such thresholds the one with most correct answers is taken. Nested cross-validation says whether that is worth anything
+on questions that did not choose it. This module never sees a fused score: only a similarity of question and passage
+can be compared with a threshold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from ..errors import DataError
+from ..records import Answer, Question
+from .grades import Graded
+from .intervals import CONFIDENCE, upper_bound
+from .shares import Share
+
+WRONG_COSTS = 2.0
+"""How many right answers one wrong answer weighs when the gain over always answering is computed."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One stored answer: its best similarity (None: no hit has one), and how it counts without a threshold."""
+
+    question_id: str
+    score: float | None
+    answerable: bool
+    answered: bool
+    label: str
+
+
+def scored_answers(
+    questions: Iterable[Question], answers: Mapping[str, Answer], graded: Mapping[str, Graded]
+) -> tuple[list[Scored], int]:
+    """The answers that have a label, as the sweep takes them, and how many questions have none."""
+    asked = list(questions)
+    rows = []
+    for q in asked:
+        settled = graded.get(q.id)
+        if settled is not None and settled.label is not None:
+            answer = answers[q.id]
+            rows.append(Scored(q.id, answer.similarity, q.answerable, answer.status == "answered", settled.label))
+    return rows, len(asked) - len(rows)
+
+
+@dataclass(frozen=True)
+class Point:
+    """What a threshold does: answers under it are declined; None declines none ("always answer")."""
+
+    threshold: float | None
+    n: int
+    answered: int
+    correct: int
+    wrong: int
+
+    @property
+    def coverage(self) -> float:
+        """The share of questions answered."""
+        return self.answered / self.n
+
+    @property
+    def risk(self) -> float | None:
+        """The share of wrong ones among those answered; None where none is."""
+        return self.wrong / self.answered if self.answered else None
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The curve, the threshold that the rule takes on all questions, and what cross-validation says of it.
+
+    `chosen` is None where there is no useful threshold; `candidate` is what the rule takes, useful or not.
+    """
+
+    points: tuple[Point, ...]
+    always: Point | None
+    candidate: Point | None
+    chosen: float | None
+    wrong_out_of_fold: Share | None
+    wrong_bound: float | None  # one-sided 95 %, of the out-of-fold wrong rate
+    gain_bound: (
+        float | None
+    )  # one-sided 95 % lower bound of the gain over always answering, in right answers a question
+    answered_range: tuple[float, float] | None  # over the folds' choices, on all questions
+    without_score: int
+    words: str
+
+
+class _Table:
+    """The outcome of every question answered and declined, as arrays."""
+
+    def __init__(self, rows: Sequence[Scored]) -> None:
+        self.score = np.array([math.inf if r.score is None else r.score for r in rows], dtype=float)
+        self.answered = np.array([r.answered for r in rows], dtype=bool)
+        self.correct = np.array([r.label == "correct" for r in rows], dtype=bool)
+        self.wrong = np.array([r.label == "wrong" for r in rows], dtype=bool)
+        self.unanswerable = np.array([not r.answerable for r in rows], dtype=bool)
+
+    def counts(self, thresholds: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Answered, correct and wrong among `rows` at each threshold, by brute force."""
+        keep = self.score[rows][None, :] >= thresholds[:, None]
+        correct = np.where(keep, self.correct[rows], self.unanswerable[rows])
+        return (keep & self.answered[rows]).sum(1), correct.sum(1), (keep & self.wrong[rows]).sum(1)
+
+    def choose(self, rows: np.ndarray, limit: float) -> float | None:
+        """The rule: bound of the wrong rate at most `limit`, then most correct, then fewest wrong, then the lowest."""
+        thresholds = _thresholds(self.score[rows])
+        _, correct, wrong = self.counts(thresholds, rows)
+        fits = special.betaincinv(wrong + 1.0, np.maximum(len(rows) - wrong, 1e-9), CONFIDENCE) <= limit
+        if not fits.any():
+            return None
+        best = np.lexsort((thresholds, wrong, -correct, ~fits))[0]
+        return float(thresholds[best])
+
+
+def _thresholds(scores: np.ndarray) -> np.ndarray:
+    """Always answer, each observed score, and one above all of them."""
+    seen = np.unique(scores[np.isfinite(scores)])
+    return np.concatenate([[-math.inf], seen, seen[-1:] + 1e-4])
+
+
+def sweep(rows: Sequence[Scored], wrong_limit: float, seed: int, folds: int = 10) -> Sweep:
+    """Sweep the threshold over all observed scores; `wrong_limit` is the agreed share of wrong among all questions.
+
+    The gain over always answering (a right answer 1, a wrong one -2) is paired by question, over seeded folds that
+    hold both kinds of questions; only if its one-sided 95 % bound is above 0 is the threshold useful. An answer
+    without a similarity is never declined.
+    """
+    if not 0 < wrong_limit < 1:
+        raise DataError(f"a limit of {wrong_limit} for the wrong rate; expected a share between 0 and 1")
+    if unfit := [r for r in rows if r.score is not None and not math.isfinite(r.score)]:
+        raise DataError(f"question {unfit[0].question_id!r}: similarity {unfit[0].score}; expected a number or none")
+    table, n = _Table(rows), len(rows)
+    unanswerable = int(table.unanswerable.sum())
+    without = sum(r.score is None for r in rows)
+    smaller = min(unanswerable, n - unanswerable)
+    if smaller < 2 or without == n:
+        lacks = "no answer has a similarity" if smaller >= 2 else "it needs at least 2 of both kinds"
+        words = f"No threshold can be tuned: {lacks}; have {n - unanswerable} answerable, {unanswerable} unanswerable."
+        return Sweep((), None, None, None, None, None, None, None, without, words)
+    everything, thresholds = np.arange(n), _thresholds(table.score)
+    points = tuple(
+        Point(float(t) if math.isfinite(t) else None, n, int(a), int(c), int(w))
+        for t, a, c, w in zip(thresholds, *table.counts(thresholds, everything), strict=True)
+    )
+    candidate_at = table.choose(everything, wrong_limit)
+    candidate = next((p for p, t in zip(points, thresholds, strict=True) if t == candidate_at), None)
+    fold_of = _folds(table.unanswerable, min(folds, smaller), seed)
+    choices = [table.choose(everything[fold_of != k], wrong_limit) for k in range(fold_of.max() + 1)]
+    if candidate is None or None in choices:
+        words = (
+            f"No useful threshold: with {n} questions even declining everything does not show a wrong rate of at most "
+            f"{100 * wrong_limit:g} %."
+        )
+        return Sweep(points, points[0], candidate, None, None, None, None, None, without, words)
+    chosen = np.array([c for c in choices if c is not None])
+    keep = table.score >= chosen[fold_of]
+    wrong, correct = keep & table.wrong, np.where(keep, table.correct, table.unanswerable)
+    gain = (correct * 1.0 - WRONG_COSTS * wrong) - (table.correct * 1.0 - WRONG_COSTS * table.wrong)
+    gain_bound = float(gain.mean() - special.stdtrit(n - 1, CONFIDENCE) * gain.std(ddof=1) / math.sqrt(n))
+    answered = table.counts(chosen, everything)[0] / n
+    share = Share(int(wrong.sum()), n)
+    wrong_bound = upper_bound(share.count, n)
+    spread = (float(answered.min()), float(answered.max()))
+    useful = gain_bound > 0 and candidate.threshold is not None
+    return Sweep(
+        points,
+        points[0],
+        candidate,
+        candidate.threshold if useful else None,
+        share,
+        wrong_bound,
+        gain_bound,
+        spread,
+        without,
+        _words(useful, candidate, points[0], share, wrong_bound, spread, without),
+    )
+
+
+def _folds(unanswerable: np.ndarray, folds: int, seed: int) -> np.ndarray:
+    """A fold number for each question, both kinds spread evenly."""
+    rng, fold_of = np.random.default_rng(seed), np.zeros(len(unanswerable), dtype=int)
+    for kind in (True, False):
+        members = rng.permutation(np.flatnonzero(unanswerable == kind))
+        fold_of[members] = np.arange(len(members)) % folds
+    return fold_of
+
+
+def _words(
+    useful: bool,
+    candidate: Point,
+    always: Point,
+    wrong: Share,
+    bound: float | None,
+    spread: tuple[float, float],
+    without: int,
+) -> str:
+    skipped = f" {without} answers have no similarity and are never declined by it." if without else ""
+    if candidate.threshold is None:
+        return f"No threshold is needed: always answering keeps the limit.{skipped}"
+    seen = (
+        f"Under {candidate.threshold:.4f} decline: on questions that did not choose it {wrong.count} of {wrong.n} "
+        f"wrong (at most {100 * (bound or 0):.1f} %), {always.wrong} when always answering; between "
+        f"{100 * spread[0]:.0f} and {100 * spread[1]:.0f} % answered, depending on the questions.{skipped}"
+    )
+    return seen if useful else f"No useful threshold: no gain over always answering is shown. {seen}"

@@ -1,0 +1,1 @@
+"""From a question and passages to an answer with citations, or a decline."""

@@ -1,0 +1,1 @@
+"""Documents, who may open them, their passages, and the questions."""

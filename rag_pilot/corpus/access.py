@@ -1,0 +1,200 @@
+"""Who may open what: access.csv, its patterns, and the one rule that opens a document.
+
+It knows paths and group names, neither documents nor questions. Whatever it cannot decide is closed.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+from ..errors import AccessError, DataError
+from ..records import read_text
+
+COLUMNS = ("path", "groups", "owner", "sensitivity")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of access.csv: a pattern relative to documents/, and what it says of the files that match it."""
+
+    pattern: str
+    groups: frozenset[str]
+    owner: str = ""
+    sensitivity: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Access:
+    """The lines of access.csv; `of(path)` finds the one that holds for a file.
+
+    `*` and `?` stay within one folder or file name, `**` stands for any number of folders, `hr/` means `hr/**`;
+    brackets are themselves. Upper and lower case are the same. The most specific line wins: the path itself, else the
+    pattern that lies inside every other pattern that matches the file. Patterns that merely overlap (`*.pdf` and
+    `salary.*`) decide nothing: the file is refused until a line names it.
+    """
+
+    entries: tuple[Entry, ...] = ()
+
+    @classmethod
+    def read(cls, path: Path | None) -> Self:
+        """Read access.csv (comma, semicolon or tab; UTF-8 or cp1252); None means that there is no such file."""
+        if path is None:
+            return cls()
+        entries: dict[str, Entry] = {}
+        for line, row in read_table(path, required=("path", "groups"), known=COLUMNS):
+            pattern = _folded(row["path"].replace("\\", "/").removeprefix("./").lstrip("/"))
+            pattern += "**" if pattern.endswith("/") else ""
+            if not pattern:
+                raise AccessError(f"{path}, line {line}: path is empty; name a file, or a pattern such as hr/**")
+            if pattern in entries:
+                raise AccessError(
+                    f"{path}, lines {entries[pattern].line} and {line}: {row['path']!r} stands twice; keep one of them"
+                )
+            if "," in row["groups"]:
+                raise AccessError(
+                    f"{path}, line {line}: groups is {row['groups']!r}; separate groups with ; not with ,"
+                )
+            try:
+                groups = group_names(row["groups"].split(";"))
+            except ValueError as fault:
+                raise AccessError(f"{path}, line {line}: groups {fault}") from None
+            entries[pattern] = Entry(pattern, groups, row.get("owner", ""), row.get("sensitivity", ""), line)
+        return cls(tuple(entries.values()))
+
+    @cached_property
+    def _by_pattern(self) -> dict[str, Entry]:
+        return {entry.pattern: entry for entry in self.entries}
+
+    def of(self, path: str) -> Entry | None:
+        """The line that holds for a file (its path from documents/), or None; AccessError where two lines compete."""
+        name = _folded(path)
+        if name in self._by_pattern:
+            return self._by_pattern[name]
+        found = [entry for entry in self.entries if _matches(entry.pattern, name)]
+        if not found:
+            return None
+        for entry in found:
+            if all(_covers(other.pattern, entry.pattern) for other in found):
+                return entry
+        lines = ", ".join(f"{entry.line} ({entry.pattern})" for entry in found)
+        raise AccessError(
+            f"{path}: lines {lines} of access.csv match it and none lies inside the others; add a line for this file"
+        )
+
+    def unused(self, paths: Iterable[str]) -> tuple[Entry, ...]:
+        """The lines that match none of the files: mistyped, perhaps, so that a wider line decides instead."""
+        names = [_folded(path) for path in paths]
+        exact = set(names)
+        return tuple(
+            e for e in self.entries if e.pattern not in exact and not any(_matches(e.pattern, n) for n in names)
+        )
+
+
+def may_open(groups: frozenset[str], asker: frozenset[str]) -> bool:
+    """Whether somebody in the groups `asker` may open what is open to `groups`: one in common; none opens nothing."""
+    return not groups.isdisjoint(asker)
+
+
+def group_names(names: Iterable[str]) -> frozenset[str]:
+    """Group names as a set, trimmed and in Unicode's composed form; none at all, or an empty one, is a ValueError."""
+    if isinstance(names, str):
+        raise ValueError(f"is the text {names!r}; expected a list of names")
+    found = frozenset(unicodedata.normalize("NFC", name).strip() for name in names)
+    if not found - {""}:
+        raise ValueError("is empty; name at least one group")
+    for name in found:
+        if not name or not name.isprintable() or ";" in name:
+            raise ValueError(f"holds {name!r}; expected names without line breaks and semicolons")
+    return found
+
+
+def read_table(path: Path, required: Sequence[str], known: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+    """(line, cells by column) of a CSV file with a header; the delimiter is read from the header.
+
+    Cells stay text, trimmed. Empty lines are passed over, trailing empty cells too; any other mismatch, and a column
+    that is not `known`, is a DataError with its line.
+    """
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
+    text = read_text(path)
+    first = text.lstrip("\n").partition("\n")[0]
+    delimiter = max(",;\t", key=first.count)
+    rows: list[tuple[int, dict[str, str]]] = []
+    header: list[str] | None = None
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
+    line = 1
+    try:
+        for cells in reader:
+            line, start = reader.line_num + 1, line
+            cells = [cell.strip() for cell in cells]
+            if not any(cells):
+                continue
+            if header is None:
+                header = [cell.casefold() for cell in cells]
+                _check_header(path, header, required, known)
+                continue
+            while len(cells) > len(header) and not cells[-1]:
+                cells.pop()
+            if len(cells) != len(header):
+                raise DataError(
+                    f"{path}, line {start}: {len(cells)} fields, the header has {len(header)}; "
+                    f'write every field, and put "quotes" around one that holds {delimiter!r}'
+                )
+            rows.append((start, dict(zip(header, cells, strict=True))))
+    except csv.Error as fault:
+        raise DataError(f"{path}, line {line}: {fault}; check the quotation marks") from None
+    if header is None:
+        raise DataError(f"{path}: the file is empty; expected a header with {', '.join(required)}")
+    return rows
+
+
+def _check_header(path: Path, header: list[str], required: Sequence[str], known: Sequence[str]) -> None:
+    for name in header:
+        if name not in known or header.count(name) > 1:
+            raise DataError(
+                f"{path}: column {name!r} is unknown or stands twice; expected the columns {', '.join(known)}"
+            )
+    if missing := [name for name in required if name not in header]:
+        raise DataError(f"{path}: found the columns {', '.join(header)}; {', '.join(missing)} is missing")
+
+
+def _folded(path: str) -> str:
+    return unicodedata.normalize("NFC", path.strip()).casefold()
+
+
+def _matches(pattern: str, path: str) -> bool:
+    return _parts_match(pattern.split("/"), path.split("/"))
+
+
+def _covers(pattern: str, other: str) -> bool:
+    """Whether whatever `other` matches, `pattern` matches too; no where that is doubtful.
+
+    It matches `other` written out with its `*` as nothing and as a run longer than the `?` of `pattern` could fill.
+    """
+    if pattern == other:
+        return True
+    return all(
+        _matches(
+            pattern, "/".join(p if p == "**" else p.replace("*", run).replace("?", "\0") for p in other.split("/"))
+        )
+        for run in ("", "\0" * (len(pattern) + 1))
+    )
+
+
+def _parts_match(pattern: list[str], path: list[str]) -> bool:
+    if not pattern:
+        return not path
+    if pattern[0] == "**":
+        return any(_parts_match(pattern[1:], path[i:]) for i in range(len(path) + 1))
+    if not path or path[0] == "**":  # a `**` of another pattern is covered by `**` alone
+        return False
+    return fnmatchcase(path[0], pattern[0].replace("[", "[[]")) and _parts_match(pattern[1:], path[1:])

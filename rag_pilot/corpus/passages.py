@@ -1,0 +1,280 @@
+"""Document -> passages: split at headings, sized in the embedding model's own tokens, ids stable under edits elsewhere.
+
+A section that fits stays whole; one that does not is cut between blocks, then table rows or lines, then sentences, then
+words, with an overlap of whole sentences. Every word of a document stands in some passage. What the text means, and who
+asks for it, is not known here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from ..records import Document, Passage
+from .sentences import sentences
+
+Counter = Callable[[Sequence[str]], list[int]]
+"""Texts to their numbers of tokens in some embedding model, special tokens not counted."""
+
+PAGE = re.compile(r"^<!-- page (\d+) -->$")
+_PARSER = MarkdownIt("commonmark").enable("table")
+
+
+def count_words(texts: Sequence[str]) -> list[int]:
+    """A counter for those who know no model: 4 tokens for 3 words, all-MiniLM's ratio on English prose."""
+    return [-(-len(text.split()) * 4 // 3) for text in texts]
+
+
+@dataclass(frozen=True)
+class Splitter:
+    """How documents are cut: `max_tokens` bounds title, headings and text together; `overlap` is a share of it.
+
+    254 is all-MiniLM-L6-v2's window less its two special tokens; text beyond a model's window is not searchable. Room
+    for title and headings is kept whether or not they are indexed, so that switching them on moves no passage.
+    """
+
+    max_tokens: int = 254
+    overlap: float = 0.15
+    count: Counter = count_words
+
+    def split(self, document: Document) -> list[Passage]:
+        """The passages of one document, in its order; at least one where it has a word."""
+        passages: list[Passage] = []
+        seen: dict[str, int] = {}
+        for section in _sections(document.text):
+            head = self.count([prefix_of(document.title, section.headings)])[0]
+            budget = max(self.max_tokens - head, self.max_tokens // 2)
+            for page, text, tokens in self._pieces(section, budget):
+                sha = hashlib.sha256(text.encode()).hexdigest()[:8]
+                seen[sha] = seen.get(sha, 0) + 1
+                passages.append(
+                    Passage(
+                        id=f"{document.id}#{sha}" + (f"-{seen[sha]}" if seen[sha] > 1 else ""),
+                        doc=document.id,
+                        text=text,
+                        groups=document.groups,
+                        title=document.title,
+                        headings=section.headings,
+                        link=document.link,
+                        lang=document.lang,
+                        updated=document.updated,
+                        owner=document.owner,
+                        sensitivity=document.sensitivity,
+                        page=page,
+                        tokens=tokens + head,
+                    )
+                )
+        return passages
+
+    def texts(self, passage: Passage) -> list[str]:
+        """A passage's text in pieces that hold, title and headings included, at most `max_tokens`."""
+        if passage.tokens <= self.max_tokens:
+            return [passage.text]
+        head = self.count([prefix_of(passage.title, passage.headings)])[0]
+        budget = max(self.max_tokens - head, self.max_tokens // 2)
+        blocks = tuple(block for block, _, _ in _blocks(passage.text))
+        return [text for _, text, _ in self._pieces(Section(passage.headings, blocks), budget)]
+
+    def _pieces(self, section: Section, budget: int) -> Iterable[tuple[int | None, str, int]]:
+        """(page, text, tokens) of each piece of a section, none longer than the budget."""
+        blocks = section.blocks
+        sizes = self.count([b.text for b in blocks])
+        if sum(sizes) <= budget:
+            yield blocks[0].page, "\n\n".join(b.text for b in blocks), sum(sizes)
+            return
+        units = [u for block, size in zip(blocks, sizes, strict=True) for u in self._units(block, size, budget)]
+        piece: list[_Unit] = []
+        fresh = False  # whether the piece holds more than overlap and repeated table heads
+        for unit in units:
+            if fresh and _size(piece) + unit.size > budget:
+                yield piece[0].page, _join(piece), _size(piece)
+                piece, fresh = self._overlap(piece, unit, budget), False
+            piece.append(unit)
+            fresh = True
+        if piece:
+            yield piece[0].page, _join(piece), _size(piece)
+
+    def _units(self, block: Block, size: int, budget: int) -> list[_Unit]:
+        """A block as it may be cut: whole where it fits, else rows, lines, sentences or words."""
+        if size <= budget:
+            return [_Unit(block.text, size, block.page, "\n\n", prose=block.kind == "paragraph_open")]
+        if block.kind == "table_open":
+            rows = block.text.split("\n")
+            head, body = "\n".join(rows[:2]), rows[2:]
+            head_size = self.count([head])[0]
+            if head_size <= budget // 2:
+                room = budget - head_size
+                cut = [piece for row in body for piece in self._fit(row, room)]
+                sizes = self.count(cut)
+                first = _Unit(head, head_size, block.page, "\n\n", head=head, head_size=head_size)
+                return [first] + [
+                    _Unit(row, n, block.page, "\n", head=head, head_size=head_size)
+                    for row, n in zip(cut, sizes, strict=True)
+                ]
+        prose = block.kind == "paragraph_open"
+        parts = sentences(block.text) if prose else block.text.split("\n")
+        cut = [piece for part in parts for piece in self._fit(part, budget)]
+        glue = " " if prose else "\n"
+        return [
+            _Unit(text, n, block.page, "\n\n" if i == 0 else glue, prose=prose)
+            for i, (text, n) in enumerate(zip(cut, self.count(cut), strict=True))
+        ]
+
+    def _fit(self, text: str, budget: int) -> list[str]:
+        """The text, or its sentences, or its words in runs, or its characters in runs, each within the budget."""
+        if self.count([text])[0] <= budget:
+            return [text]
+        for parts in (sentences(text), text.split(), [text[: len(text) // 2], text[len(text) // 2 :]]):
+            if len(parts) > 1:
+                break
+        else:
+            return [text]
+        if len(text.split()) == 1:
+            return [piece for part in parts for piece in self._fit(part, budget)]
+        runs: list[list[str]] = [[]]
+        total = 0
+        for part, n in zip(parts, self.count(parts), strict=True):
+            if runs[-1] and total + n > budget:
+                runs.append([])
+                total = 0
+            runs[-1].append(part)
+            total += n
+        return [piece for run in runs for piece in ([" ".join(run)] if len(run) > 1 else self._fit(run[0], budget))]
+
+    def _overlap(self, piece: Sequence[_Unit], following: _Unit, budget: int) -> list[_Unit]:
+        """What the next piece repeats: the head of a table being cut, or the last sentences of prose."""
+        if following.head and following.text != following.head:
+            return [_Unit(following.head, following.head_size, following.page, "\n\n")]
+        kept: list[_Unit] = []
+        if not following.prose or following.glue != " ":
+            return kept
+        for unit in reversed(piece):
+            if not unit.prose or _size(kept) + unit.size > min(self.overlap * budget, budget - following.size):
+                break
+            kept.insert(0, unit)
+        return kept
+
+
+def split_documents(documents: Iterable[Document], splitter: Splitter) -> list[Passage]:
+    """The passages of all documents, in order."""
+    return [passage for document in documents for passage in splitter.split(document)]
+
+
+def prefix_of(title: str, headings: Sequence[str]) -> str:
+    """Title and heading path as they are indexed with a passage, a heading that repeats the title left out."""
+    parts = [title, *(h for h in headings if h.casefold() != title.casefold())]
+    return " > ".join(p for p in parts if p)
+
+
+def with_groups(passages: Iterable[Passage], groups: dict[str, frozenset[str]]) -> list[Passage]:
+    """The passages with the present groups of their documents; a document without an entry is open to nobody."""
+    return [replace(p, groups=groups.get(p.doc, frozenset())) for p in passages]
+
+
+# -- sections and blocks -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Block:
+    """A top-level Markdown block as it stands in the source, with its token type and page."""
+
+    text: str
+    kind: str
+    page: int | None
+
+
+@dataclass(frozen=True)
+class Section:
+    """The blocks under one heading (the heading's line is the first), with the path of headings."""
+
+    headings: tuple[str, ...]
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class _Unit:
+    text: str
+    size: int  # tokens
+    page: int | None
+    glue: str  # what stands between it and the unit before it
+    prose: bool = False
+    head: str = ""  # of the table that it belongs to
+    head_size: int = 0
+
+
+def _size(units: Sequence[_Unit]) -> int:
+    return sum(u.size for u in units)
+
+
+def _join(units: Sequence[_Unit]) -> str:
+    return units[0].text + "".join(u.glue + u.text for u in units[1:])
+
+
+def _sections(text: str) -> list[Section]:
+    """Sections in order; headings that only lead to deeper headings travel with the first section that has text."""
+    path: list[tuple[int, str]] = []
+    waiting: list[Block] = []  # heading lines without text of their own
+    found: list[Section] = []
+    body: list[Block] = []
+
+    def close() -> None:
+        nonlocal waiting, body
+        if body:
+            found.append(Section(tuple(h for _, h in path), tuple(waiting + body)))
+            waiting, body = [], []
+
+    for block, level, heading in _blocks(text):
+        if not level:
+            body.append(block)
+            continue
+        close()
+        if waiting and path and level <= path[-1][0]:  # the heading before leads nowhere: it is a section of its own
+            found.append(Section(tuple(h for _, h in path), tuple(waiting)))
+            waiting = []
+        while path and path[-1][0] >= level:
+            path.pop()
+        path.append((level, heading))
+        waiting.append(block)
+    close()
+    if waiting:
+        found.append(Section(tuple(h for _, h in path), tuple(waiting)))
+    return found
+
+
+def _blocks(text: str) -> Iterable[tuple[Block, int, str]]:
+    """(block, heading level or 0, heading text) of all top-level blocks; a line of no token goes to the one before."""
+    lines = text.split("\n")
+    tokens = _PARSER.parse(text)
+    opening = [(i, t) for i, t in enumerate(tokens) if t.level == 0 and t.map and t.nesting >= 0]
+    starts = [t.map[0] for _, t in opening if t.map] + [len(lines)]
+    page: int | None = None
+    if starts[0] > 0 and "".join(lines[: starts[0]]).strip():
+        yield Block("\n".join(lines[: starts[0]]).strip("\n"), "paragraph_open", page), 0, ""
+    for (index, token), (start, end) in zip(opening, pairwise(starts), strict=True):
+        kept: list[str] = []
+        for line in lines[start:end]:
+            if mark := PAGE.match(line.strip()):
+                page = int(mark[1])
+            else:
+                kept.append(line)
+        source = "\n".join(kept).strip("\n")
+        if not source.strip():
+            continue
+        heading = token.type == "heading_open"
+        yield (
+            Block(source, token.type, page),
+            int(token.tag[1:]) if heading else 0,
+            _plain(tokens[index + 1]) if heading else "",
+        )
+
+
+def _plain(inline: Token) -> str:
+    return " ".join(
+        "".join(c.content for c in inline.children or [] if c.type in ("text", "code_inline", "softbreak")).split()
+    )

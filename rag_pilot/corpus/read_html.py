@@ -1,0 +1,131 @@
+"""HTML -> Markdown: words stay whole, blocks stay apart, and what a browser would not show is left out."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+from bs4 import BeautifulSoup, Tag, XMLParsedAsHTMLWarning
+from bs4.dammit import EncodingDetector
+from bs4.element import NavigableString
+
+from ..errors import DataError
+from .markdown import Converted, heading, item, join, one_line, paragraph, table
+
+_UNSEEN = {"script", "style", "template", "noscript", "nav", "title", "svg"}
+_BLOCKS = """address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure
+footer form h1 h2 h3 h4 h5 h6 header hr html legend li main ol option p pre section select summary table tbody td tfoot
+th thead tr ul"""
+_APART = frozenset(_BLOCKS.split())
+_BROWSERS_READ = {"iso-8859-1": "cp1252", "latin-1": "cp1252", "latin1": "cp1252", "us-ascii": "cp1252"}
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+
+
+def decode_html(data: bytes, name: str) -> str:
+    """The text of an HTML file: UTF-8 where it is, else as its mark or declaration says, else cp1252."""
+    declared = EncodingDetector.find_declared_encoding(data, is_html=True) or "cp1252"
+    marked = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else declared
+    for encoding in ("utf-8-sig", _BROWSERS_READ.get(marked, marked)):
+        try:
+            return data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
+        except (UnicodeDecodeError, LookupError):
+            continue
+    raise DataError(f"{name}: is neither UTF-8 nor {marked}; save the page as UTF-8")
+
+
+def html_to_markdown(text: str) -> Converted:
+    """Headings, paragraphs, lists and tables in their order; tables that only lay out a page are read as blocks."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
+        soup = BeautifulSoup(text, "lxml")
+    writer = _Writer()
+    writer.walk(soup)
+    writer.flush()
+    return Converted(join(writer.blocks), title=one_line(soup.title.get_text()) if soup.title else "")
+
+
+def _unseen(tag: Tag) -> bool:
+    style = str(tag.get("style") or "")
+    return tag.name in _UNSEEN or tag.has_attr("hidden") or bool(_HIDDEN.search(style))
+
+
+class _Writer:
+    """Collects the words of a line until a block boundary ends it."""
+
+    def __init__(self) -> None:
+        self.blocks: list[str] = []
+        self.words: list[str] = []
+        self.level = 0  # of the heading being read
+        self.marks: list[str] = []  # of the lists around, outermost first
+
+    def flush(self) -> None:
+        line, self.words = "".join(self.words), []
+        if not line.strip():
+            return
+        if self.level:
+            self.blocks.append(heading(self.level, line))
+        elif self.marks:
+            depth = len(self.marks) - 1
+            self.blocks.append(item(line, depth, self.marks[-1]))
+        else:
+            self.blocks.append(paragraph(line))
+
+    def walk(self, node: Tag) -> None:
+        for child in node.children:
+            if isinstance(child, Tag):
+                if not _unseen(child):
+                    self.tag(child)
+            elif type(child) is NavigableString:  # not a comment, doctype or declaration
+                self.words.append(str(child))
+
+    def tag(self, tag: Tag) -> None:
+        if tag.name == "br":
+            self.words.append(" ")
+            return
+        if tag.name not in _APART:
+            self.walk(tag)
+            return
+        self.flush()
+        if tag.name == "table" and not _lays_out(tag):
+            if caption := tag.find("caption", recursive=False):
+                self.walk(caption)
+                self.flush()
+            self.blocks.append(table([_inline(cell) for cell in row.find_all(["th", "td"])] for row in _rows(tag)))
+        elif tag.name == "pre":
+            self.blocks.append(_fenced(tag.get_text()))
+        elif re.fullmatch("h[1-6]", tag.name):
+            before, self.level = self.level, int(tag.name[1])
+            self.walk(tag)
+            self.flush()
+            self.level = before
+        elif tag.name in ("ul", "ol"):
+            self.marks.append("-" if tag.name == "ul" else "1.")
+            self.walk(tag)
+            self.flush()
+            self.marks.pop()
+        else:
+            self.walk(tag)
+            self.flush()
+
+
+def _lays_out(tag: Tag) -> bool:
+    return tag.find(["table", "h1", "h2", "h3", "h4", "h5", "h6"]) is not None
+
+
+def _rows(tag: Tag) -> list[Tag]:
+    return [row for row in tag.find_all("tr") if not any(_unseen(t) for t in [row, *row.parents])]
+
+
+def _inline(cell: Tag) -> str:
+    """The words of a table cell, its blocks apart."""
+    writer = _Writer()
+    if not _unseen(cell):
+        writer.walk(cell)
+        writer.flush()
+    return " ".join(writer.blocks)
+
+
+def _fenced(text: str) -> str:
+    runs = [len(run) for run in re.findall("`+", text)]
+    fence = "`" * max(3, 1 + max(runs, default=0))
+    return f"{fence}\n{text.strip(chr(10))}\n{fence}" if text.strip() else ""

@@ -1,0 +1,241 @@
+"""Questions x index x answerer (x judge) -> a run: complete, on disk, resumable.
+
+Every answer is written as it finishes; a run that was stopped goes on where it stopped, under the same configuration
+only. What a change is, and which pilot this belongs to, is not known here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tqdm.auto import tqdm
+
+from .analysis.grades import citation_rule, rule_label
+from .analysis.measures import rank_of
+from .answering.answerer import INSTRUCTIONS, LLM, answer, read_citations
+from .answering.citations import Citations
+from .corpus.questions import read_questions
+from .errors import DataError, StaleError
+from .grading.judge import Judge, Judgement
+from .records import (
+    JUDGE_LABELS,
+    Answer,
+    Question,
+    Verdict,
+    append_jsonl,
+    read_jsonl,
+    read_records,
+    read_text,
+    write_jsonl,
+    write_text,
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One complete pass over the questions: answers and verdicts by question id, in the order of the questions.
+
+    `info` is what stands in run.json: settings, fingerprints, model names as answered, counts.
+    """
+
+    questions: tuple[Question, ...]
+    answers: Mapping[str, Answer]
+    verdicts: Mapping[str, Verdict]
+    info: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
+
+    @property
+    def id(self) -> str:
+        """The name of the run's folder; empty for a run in memory."""
+        return self.folder.name if self.folder else ""
+
+    @property
+    def labels(self) -> Counter[str]:
+        """How often each label was given by rule and judge; answers without a readable label are `ungraded`."""
+        return Counter(v.label or "ungraded" for v in self.verdicts.values())
+
+    @property
+    def found(self) -> tuple[int, int]:
+        """(answerable questions with an accepted document among the hits, answerable questions), as in the article."""
+        asked = [q for q in self.questions if q.answerable]
+        ranks = [rank_of(q.docs, [h["doc"] for h in self.answers[q.id].hits]) for q in asked]
+        return sum(rank is not None for rank in ranks), len(asked)
+
+    @property
+    def errors(self) -> int:
+        """How many questions ended in an error, neither answered nor declined."""
+        return sum(a.status == "error" for a in self.answers.values())
+
+
+def run_eval(
+    path: Path | str | Iterable[Question],
+    index: Any,
+    llm: LLM,
+    judge: Judge | None = None,
+    *,
+    everyone: str | None = None,
+    min_similarity: float | None = 0.35,
+    k: int = 5,
+    instructions: str = INSTRUCTIONS,
+    citations: Callable[[str], Citations] = read_citations,
+    search: Mapping[str, Any] | None = None,
+    threads: int = 1,
+    folder: Path | None = None,
+    info: Mapping[str, Any] | None = None,
+) -> Run:
+    """Ask every question of a questions.jsonl (or of a list) with its asker's groups, and grade by rule and judge.
+
+    `judge(question, expected, text)` gives correct, partly or wrong; None leaves answers ungraded. A call that fails is
+    an error with its cause, neither declined nor wrong. With `folder` each answer is on disk as it finishes, and a run
+    that was stopped is resumed: errors and missing answers only. `info` is kept in run.json; its "config" must be the
+    same on resuming (StaleError). `search` goes to the index's search.
+    """
+    questions = read_questions(Path(path), everyone).questions if isinstance(path, str | Path) else tuple(path)
+    done = _resume(folder, questions, info or {}) if folder else {}
+    todo = [q for q in questions if q.id not in done or done[q.id].status == "error"]
+
+    def ask(question: Question) -> Answer:
+        try:
+            return answer(
+                question.question,
+                index,
+                question.groups,
+                llm,
+                min_similarity,
+                k=k,
+                instructions=instructions,
+                citations=citations,
+                question_id=question.id,
+                **(search or {}),
+            )
+        except Exception as fault:
+            return Answer(question.id, "error", reason=f"{type(fault).__name__}: {fault}"[:500])
+
+    for result in tqdm(_finished(ask, todo, threads), "answers", len(todo), leave=False, disable=len(todo) < 20):
+        done[result.question_id] = result
+        if folder:
+            append_jsonl(folder / "answers.jsonl", result)
+    answers = {q.id: done[q.id] for q in questions}
+    verdicts = grade(questions, answers, judge)
+    run = Run(questions, answers, verdicts, _counted(info or {}, questions, answers), folder)
+    if folder:
+        write_jsonl(folder / "answers.jsonl", answers.values())
+        write_jsonl(folder / "verdicts.jsonl", verdicts.values())
+        _write_info(folder, run.info)
+    return run
+
+
+def grade(questions: Iterable[Question], answers: Mapping[str, Answer], judge: Judge | None) -> dict[str, Verdict]:
+    """A verdict for every answer that has one: by rule, else by the judge, then the citation rule.
+
+    Declines and unanswerable questions never reach the judge; an error has no verdict.
+    """
+    verdicts: dict[str, Verdict] = {}
+    for question in questions:
+        given = answers[question.id]
+        label = rule_label(question, given)
+        if label is not None:
+            verdicts[question.id] = Verdict(question.id, given.sha, label, "rule")
+        elif judge is not None and given.status == "answered" and question.answerable:
+            verdicts[question.id] = _judged(question, given, judge)
+    return verdicts
+
+
+def _judged(question: Question, given: Answer, judge: Judge) -> Verdict:
+    try:
+        said = judge(question.question, question.expected, given.text or "")
+    except Exception as fault:
+        said = Judgement(None, f"{type(fault).__name__}: {fault}"[:500])
+    judgement = said if isinstance(said, Judgement) else Judgement(said)
+    if judgement.label not in (None, *JUDGE_LABELS):
+        raise DataError(
+            f"the judge said {judgement.label!r} of {question.id!r}; expected one of {', '.join(JUDGE_LABELS)}"
+        )
+    ruled = citation_rule(question, given, judgement.label)
+    return Verdict(
+        question.id,
+        given.sha,
+        ruled,
+        "judge" if ruled == judgement.label else "citation_rule",
+        judged=judgement.label,
+        reason=judgement.reason,
+        raw=judgement.raw if judgement.label is None else "",
+    )
+
+
+def _finished(ask: Callable[[Question], Answer], todo: Sequence[Question], threads: int) -> Iterable[Answer]:
+    """Each answer as it finishes; it carries its question's id, so the order does not matter."""
+    if threads == 1:
+        yield from map(ask, todo)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for future in as_completed([pool.submit(ask, question) for question in todo]):
+            yield future.result()
+
+
+# -- on disk -----------------------------------------------------------------------------------------------------------
+
+
+def open_run(folder: Path, questions: Collection[Question]) -> Run:
+    """A run from its folder; its answers must be of these questions (DataError), and one each."""
+    info = json.loads(read_text(folder / "run.json"))
+    rows = read_records(folder / "answers.jsonl", Answer.from_json)
+    answers = {row.question_id: row for row in rows}
+    asked = [q for q in questions if q.id in answers]
+    if len(answers) < len(rows) or len(asked) < len(answers):
+        raise DataError(f"{folder / 'answers.jsonl'}: answers do not fit the questions; run again, or restore the file")
+    graded = folder / "verdicts.jsonl"
+    verdicts = {v.question_id: v for v in read_records(graded, Verdict.from_json)} if graded.exists() else {}
+    return Run(tuple(asked), {q.id: answers[q.id] for q in asked}, verdicts, info, folder)
+
+
+def regrade(run: Run, judge: Judge | None) -> Run:
+    """The same answers with the verdicts of another judge or of amended questions, in memory."""
+    return replace(run, verdicts=grade(run.questions, run.answers, judge))
+
+
+def _resume(folder: Path, questions: Sequence[Question], info: Mapping[str, Any]) -> dict[str, Answer]:
+    """What an interrupted run in this folder has answered; writes run.json of a new one."""
+    if not (folder / "run.json").exists():
+        _write_info(folder, {**info, "complete": False, "asked": len(questions)})
+        return {}
+    begun = json.loads(read_text(folder / "run.json"))
+    if begun.get("config") != info.get("config"):
+        raise StaleError(
+            f"{folder.name} was begun with another configuration ({begun.get('config')}, now {info.get('config')}); "
+            "start a run of another name"
+        )
+    path = folder / "answers.jsonl"
+    if not path.exists():
+        return {}
+    text = read_text(path)
+    if text and not text.endswith("\n"):  # a write was interrupted: the half line is asked again
+        rows = text.rpartition("\n")[0]
+        write_text(path, rows + "\n" if rows else "")
+    known = {q.id for q in questions}
+    answers = [Answer.from_json(row) for _, row in read_jsonl(path)]
+    return {a.question_id: a for a in answers if a.question_id in known}
+
+
+def _counted(info: Mapping[str, Any], questions: Sequence[Question], answers: Mapping[str, Answer]) -> dict[str, Any]:
+    statuses = Counter(a.status for a in answers.values())
+    return {
+        **info,
+        "complete": not statuses["error"],
+        "asked": len(questions),
+        **{status: statuses[status] for status in ("answered", "declined", "error")},
+        "decline_reasons": dict(Counter(a.reason for a in answers.values() if a.status == "declined")),
+        "models": sorted({a.model for a in answers.values() if a.model}),
+        "tokens_in": sum(a.tokens_in for a in answers.values()),
+        "tokens_out": sum(a.tokens_out for a in answers.values()),
+    }
+
+
+def _write_info(folder: Path, info: Mapping[str, Any]) -> None:
+    write_text(folder / "run.json", json.dumps(info, ensure_ascii=False, indent=1, allow_nan=False) + "\n")

@@ -1,0 +1,1 @@
+"""The expert's labels and form, the judges, and how far they agree."""

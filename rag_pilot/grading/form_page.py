@@ -1,0 +1,206 @@
+"""The labelling form as HTML: one item, or the closing page. Pure functions from records to text.
+
+Everything that comes from documents, models or people is escaped, and only http, https and relative links become
+links. Knows no widget, no file and no label of anybody but the person in front of the screen.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ..corpus.sentences import sentences
+from ..errors import SettingsError
+from ..records import CAUSES, LABELS, Label
+from .items import Item, ShownPassage
+
+Texts = Mapping[str, str]
+
+ASKED_CAUSES = (*CAUSES, "format_or_tone")
+LABEL_KEYS = {str(n): label for n, label in enumerate(LABELS, start=1)}
+CAUSE_KEYS = {str(n): cause for n, cause in enumerate(ASKED_CAUSES, start=len(LABELS) + 1)}
+
+_HEAD_KEYS = (("u", "undo"), ("s", "skip"), ("?", "help"))
+_CITATION = re.compile(r"\[(\d+(?:\s*[,;–-]\s*\d+)*)\]")
+_SUPPORT_WORDS = 2  # shared words that make a sentence of the passage worth pointing at
+_SUPPORT_SHARE = 0.3  # of the claim's words
+_SUPPORT_NEAR = 0.7  # of the best sentence's score: claims are often drawn from two sentences
+
+
+@cache
+def texts(language: str) -> Texts:
+    """The form's words in a language: en, fr or pl."""
+    known = tomllib.loads((Path(__file__).parent / "form_texts.toml").read_text(encoding="utf-8"))
+    if language not in known:
+        raise SettingsError(f"the form has no language {language!r}; it speaks {', '.join(known)}")
+    words: Texts = known[language]
+    return words
+
+
+def item_page(item: Item, draft: Label, labelled: bool, heading: str, say: Texts) -> str:
+    """One item: question, expected answer, answer, passages, label buttons, and the fields for what was wrong.
+
+    `draft` holds what the person has chosen and written so far; `labelled` says that its label is on the disk.
+    """
+    prompted = labelled and draft.label not in (None, "correct")
+    return f"""{heading}
+<h3 class="rp-question" tabindex="0">{escape(item.question)}</h3>
+<div class="rp-columns">
+<div class="rp-column">
+<section class="rp-box rp-expected" tabindex="0" aria-label="{escape(say["expected"])}"><h4>{say["expected"]}</h4>
+<p>{escape(item.expected or say["no_expected"])}</p>
+{_source(item.doc_title or item.doc, item.doc_link, item.doc_updated, say)}</section>
+<section class="rp-box rp-answer" tabindex="0" aria-label="{escape(say["answer"])}"><h4>{say["answer"]}</h4>
+<p>{marked_answer(item.answer)}</p></section>
+</div>
+<section class="rp-box rp-passages" tabindex="0" aria-label="{escape(say["passages"])}">{_passages(item, say)}</section>
+</div>
+<div class="rp-row" role="group" aria-label="{escape(say["label"])}">
+{"".join(_button(key, say[label], pressed=draft.label == label) for key, label in LABEL_KEYS.items())}
+<span class="rp-gap"></span>
+{_button("ArrowRight", say["next"], "→", strong=prompted)}
+</div>
+<div class="rp-details{" rp-prompt" if prompted else ""}">
+<div class="rp-why">{escape(say["why_now"].format(say[draft.label]) if prompted and draft.label else say["why"])}</div>
+<div class="rp-row" role="group" aria-label="{escape(say["why"])}">
+{"".join(_button(key, say[cause], pressed=draft.cause == cause, enabled=prompted) for key, cause in CAUSE_KEYS.items())}
+</div>
+<div class="rp-fields">
+<div><label>{escape(say["also"])}<input name="also" type="text" list="rp-docs-{draft.position or 0}" autocomplete="off"
+ placeholder="{escape(say["also_hint"])}" value="{escape(draft.also)}"></label>
+<datalist id="rp-docs-{draft.position or 0}">{_documents(item)}</datalist>
+<label class="rp-check"><input name="stale" type="checkbox"{" checked" if draft.stale else ""}>{
+        escape(say["stale"])
+    }</label></div>
+<label><span><kbd>n</kbd> {escape(say["note"])} <small>(Esc: {escape(say["leave_note"])})</small></span>
+<textarea name="note" placeholder="{escape(say["note_hint"])}">
+{escape(draft.note)}</textarea></label>
+</div></div>
+{_help(say)}"""
+
+
+def closing_page(lines: list[str], heading: str, say: Texts) -> str:
+    """The page after the last item: what was done, and the way back."""
+    body = "".join(f"<p>{escape(line)}</p>" for line in lines)
+    return f'{heading}<div class="rp-closing">{body}</div>{_help(say)}'
+
+
+def heading(count: str, done: int, total: int, notes: list[str], say: Texts) -> str:
+    """The line above an item: how far she is, and what she should know about the queue."""
+    bar = f'<progress max="{max(total, 1)}" value="{done}" aria-label="{escape(count)}"></progress>'
+    told = f'<span class="rp-muted">{escape(" · ".join(notes))}</span><span class="rp-gap"></span>'
+    buttons = [_button("ArrowLeft", say["back"], "←")] + [_button(key, say[what]) for key, what in _HEAD_KEYS]
+    return f'<header class="rp-head"><b>{escape(count)}</b>{bar}{told}{"".join(buttons)}</header>'
+
+
+def cited_numbers(text: str) -> set[int]:
+    """The passage numbers that a text cites: [2], [1, 3], [2-4]."""
+    numbers: set[int] = set()
+    for match in _CITATION.finditer(text):
+        for part in re.split(r"[,;]", match[1]):
+            first, *last = (int(n) for n in re.split(r"[–-]", part))
+            numbers |= set(range(first, min(last[-1] if last else first, first + 50) + 1))
+    return numbers
+
+
+def marked_answer(text: str) -> str:
+    """The answer, escaped, its [n] marked."""
+    return _CITATION.sub(lambda match: f'<span class="rp-cite">{match[0]}</span>', escape(text))
+
+
+def supported(passage: str, claims: list[str]) -> str:
+    """The passage, escaped, with the sentences highlighted that share most words with the claims that cite it.
+
+    Plain word overlap, numbers counting double: it shows where to look and proves nothing. Of each claim the best
+    sentence is marked, and every one that comes near it, if they share at least two words and a good part of it.
+    """
+    pieces = sentences(passage)
+    best: set[int] = set()
+    for claim in map(_words, claims):
+        scores = [_weight(claim & _words(piece)) for piece in pieces]
+        least = max(_SUPPORT_WORDS, _SUPPORT_SHARE * _weight(claim), _SUPPORT_NEAR * max(scores, default=0))
+        best |= {i for i, score in enumerate(scores) if score >= least}
+    shown, start = "", 0
+    for i, piece in enumerate(pieces):
+        at = passage.index(piece, start)
+        end = at + len(piece)
+        inner = escape(piece)
+        shown += escape(passage[start:at]) + (f"<mark>{inner}</mark>" if i in best else inner)
+        start = end
+    return shown + escape(passage[start:])
+
+
+def safe_link(link: str) -> str:
+    """The link if it is http, https or relative, else nothing."""
+    try:
+        parts = urlsplit(link.strip())
+    except ValueError:
+        return ""
+    web = parts.scheme in ("http", "https") and bool(parts.netloc)
+    return link.strip() if web or (not parts.scheme and not parts.netloc) else ""
+
+
+def _words(text: str) -> set[str]:
+    return {w for w in re.findall(r"\w+", _CITATION.sub(" ", text).casefold()) if len(w) > 2 or w.isdigit()}
+
+
+def _weight(words: set[str]) -> int:
+    return sum(2 if word.isdigit() else 1 for word in words)
+
+
+def _passages(item: Item, say: Texts) -> str:
+    claims = sentences(item.answer)
+    cited, others = [], []
+    for p in item.passages:
+        if p.cited:
+            text = supported(p.text, [claim for claim in claims if p.number in cited_numbers(claim)])
+            cited.append(f"<article>{_title(p, say)}<p>{text}</p></article>")
+        else:
+            summary = f"<summary>[{p.number}] {escape(p.title or p.doc)}</summary>"
+            others.append(f"<details>{summary}{_title(p, say)}<p>{escape(p.text)}</p></details>")
+    shown = "".join(cited) or f"<p>{escape(say['no_cited'])}</p>"
+    folded = f"<h4>{escape(say['others'])}</h4>{''.join(others)}" if others else ""
+    return f"<h4>{escape(say['passages'])}</h4>{shown}{folded}"
+
+
+def _title(passage: ShownPassage, say: Texts) -> str:
+    path = f'<div class="rp-muted">{escape(" › ".join(passage.headings))}</div>' if passage.headings else ""
+    number = f'<span class="rp-cite">[{passage.number}]</span> '
+    return _source(passage.title or passage.doc, passage.link, passage.updated, say, number) + path
+
+
+def _source(title: str, link: str, updated: str, say: Texts, number: str = "") -> str:
+    if not (title or number):
+        return ""
+    name = escape(title)
+    if link and safe_link(link):
+        name = f'<a href="{escape(safe_link(link))}" target="_blank" rel="noopener noreferrer">{name}</a>'
+    date = f' <span class="rp-muted">{escape(say["updated"].format(updated))}</span>' if updated else ""
+    return f'<div class="rp-source">{number}{name}{date}</div>'
+
+
+def _documents(item: Item) -> str:
+    known = {p.doc: p.title or p.doc for p in item.passages if p.doc and p.doc != item.doc}
+    return "".join(f'<option value="{escape(doc)}">{escape(title)}</option>' for doc, title in known.items())
+
+
+def _button(
+    key: str, text: str, cap: str = "", *, pressed: bool | None = None, enabled: bool = True, strong: bool = False
+) -> str:
+    state = "" if pressed is None else f' aria-pressed="{str(pressed).lower()}"'
+    state += "" if enabled else " disabled"
+    state += ' class="rp-strong"' if strong else ""
+    return f'<button type="button" data-key="{key}"{state}><kbd>{cap or key}</kbd> {escape(text)}</button>'
+
+
+def _help(say: Texts) -> str:
+    labels = [(f"{key} {say[label]}", say[f"{label}_means"]) for key, label in LABEL_KEYS.items()]
+    keys = [("5 – 9", say["why"]), ("u", say["undo"]), ("s", say["skip"]), ("n", say["note"])]
+    keys += [("Esc", say["leave_note"]), ("← →", f"{say['back']}, {say['next']}"), ("?", say["show_help"])]
+    rows = "".join(f"<dt>{escape(term)}</dt><dd>{escape(meaning)}</dd>" for term, meaning in labels + keys)
+    return f'<div class="rp-help" role="dialog" aria-label="{escape(say["help"])}" hidden><dl>{rows}</dl></div>'

@@ -1,0 +1,118 @@
+"""Judges: from a question, the expected answer and a text to correct, partly or wrong.
+
+A judge compares texts and sees neither documents nor declines; whether it may grade is decided by the gate, elsewhere.
+The offline judge is a fixed rule over numbers, codes, names and shared words: no model, the same label on every
+machine.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..records import JUDGE_LABELS
+from ..retrieval.keyword import fold_word, tokenizer
+
+Judge = Callable[[str, str, str], "str | Judgement | None"]
+"""`judge(question, expected, text)`; a plain label serves as well, None is 'unreadable'."""
+
+FULL, SOME = 0.6, 0.3
+"""Shares of the expected answer that make a text correct, or partly: set by reading, never on a pilot's labels."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A judge's label with its reason; an unreadable reply has no label and keeps its raw text."""
+
+    label: str | None
+    reason: str = ""
+    raw: str = ""
+
+
+def offline_judge(question: str, expected: str, text: str) -> Judgement:
+    """Grade by what of the expected answer stands in the text: its numbers and codes first, then its words.
+
+    Citation marks do not count. All numbers and 60 % of the words: correct; half of the numbers, or 30 % of the words
+    where there are none: partly; else wrong.
+    """
+    text = re.sub(r"\[\d+\]", " ", text)
+    numbers = _numbers(expected) - _numbers(question)
+    wanted = _stems(expected) - _stems(question)
+    held = _stems(text)
+    number_share = len(numbers & _numbers(text)) / len(numbers) if numbers else None
+    word_share = len(wanted & held) / len(wanted) if wanted else (1.0 if not numbers else number_share or 0.0)
+    if number_share is None:
+        label = "correct" if word_share >= FULL else "partly" if word_share >= SOME else "wrong"
+    else:
+        both = 0.7 * number_share + 0.3 * word_share
+        label = "correct" if number_share == 1 and word_share >= SOME else "partly" if both >= 0.5 else "wrong"
+    shares = "" if number_share is None else f"{number_share:.0%} of its numbers, "
+    return Judgement(label, f"holds {shares}{word_share:.0%} of the expected answer's words")
+
+
+_TOKENS = tokenizer(("en", "fr", "pl"))
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(w[:5] for w in _TOKENS(text) if not w.isdigit())
+
+
+def _numbers(text: str) -> frozenset[str]:
+    """Numbers and codes as compared: 1,500 = 1 500 = 1500; 20.0 = 20; HRF-112 as one."""
+    text = re.sub(r"(?<=\d)[\s\u00a0\u202f,.](?=\d{3}\b)", "", text)
+    found = set()
+    for code in re.findall(r"\b[A-Za-z]{1,4}-?\d+[a-z]?\b|\d+(?:[.,:]\d+)*", text):
+        plain = fold_word(code).replace("-", "").replace(",", ".")
+        found.add(plain.removesuffix(".00").removesuffix(".0"))
+    return frozenset(found)
+
+
+RUBRIC = """Compare an answer with the expected answer to a question.
+correct: it says everything that the expected answer says, and nothing that contradicts it.
+partly: what it says is right, but something of the expected answer is missing.
+wrong: it says something else, something false, or does not answer.
+Extra detail is no fault. Marks such as [2] are citations: pass over them.
+Reply with one JSON object and nothing else: {"reason": "...", "label": "correct" or "partly" or "wrong"}"""
+
+
+def model_judge(llm: Callable[[str], str]) -> Judge:
+    """A judge that asks a model by the rubric; one retry, then unreadable with the raw reply kept."""
+
+    def judge(question: str, expected: str, text: str) -> Judgement:
+        prompt = f"{RUBRIC}\n\nQuestion: {question}\nExpected answer: {expected}\nAnswer: {text}"
+        reply = ""
+        for _ in range(2):
+            reply = str(llm(prompt))
+            if (found := read_label(reply)) is not None:
+                return found
+        return Judgement(None, "unreadable", reply)
+
+    return judge
+
+
+def read_label(reply: str) -> Judgement | None:
+    """The label of a judge's reply: one JSON object (fenced or not), or a label alone on a line; None if unreadable.
+
+    Two different labels, an unknown one, a repeated key or a cut object are unreadable: never a guess from a substring.
+    """
+    objects = re.findall(r"\{[^{}]*\}", reply)
+    if len(objects) == 1:
+        try:
+            pairs = json.loads(objects[0], object_pairs_hook=list)
+        except ValueError:
+            pairs = []
+        labels = [value for key, value in pairs if key == "label"]
+        if len(labels) == 1 and isinstance(labels[0], str) and labels[0].strip().lower() in JUDGE_LABELS:
+            reason = next((str(value) for key, value in pairs if key == "reason"), "")
+            return Judgement(labels[0].strip().lower(), reason, reply)
+        return None
+    if objects or "{" in reply:
+        return None
+    lines = {
+        match[1].lower()
+        for line in reply.splitlines()
+        if (match := re.fullmatch(r"\W*(?:label\W+)?(correct|partly|wrong)\W*", line.strip(), re.I))
+    }
+    return Judgement(lines.pop(), "", reply) if len(lines) == 1 else None

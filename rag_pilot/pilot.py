@@ -1,0 +1,321 @@
+"""Pilot: one folder of data, opened; documents, questions, index and runs of it, reused where nothing changed.
+
+It ties the rooms together for the notebooks and the command line. What a run means stands in `results.py`, what the
+changes of week 2 did in `ledger.py`. Nothing here prints or draws.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from . import __version__
+from .analysis.sample import seeded_order
+from .answering.answerer import LLM, NOT_FOUND
+from .answering.client import chat_model
+from .answering.extractive import extractive
+from .corpus.access import Access
+from .corpus.documents import Documents, read_documents
+from .corpus.passages import Splitter, prefix_of, split_documents
+from .corpus.questions import Finding, QuestionSet, check_questions, read_questions
+from .errors import DataError, StaleError
+from .evaluation import Run, grade, open_run, run_eval
+from .grading.judge import Judge, model_judge, offline_judge
+from .records import Document, Passage, Question, fingerprint, read_jsonl, write_jsonl
+from .retrieval.embedding import CachedEmbedding, load_embedding, token_counter
+from .retrieval.hybrid import Hits, HybridIndex
+from .retrieval.keyword import tokenizer
+from .retrieval.manifest import Manifest, document_hashes, save_index, saved_manifest, saved_passages
+from .retrieval.rewrite import expander, read_glossary
+from .settings import Settings, lock_criteria, read_lock, read_settings
+
+METHODS = ("keyword", "dense", "hybrid")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A configuration to be measured: settings, and the changes whose files are laid over the pilot's."""
+
+    settings: Settings
+    changes: tuple[str, ...] = ()
+
+
+@dataclass
+class Built:
+    """An index with what it was built from; `state` is 'reused' or 'rebuilt'."""
+
+    index: HybridIndex
+    manifest: Manifest
+    documents: Documents
+    state: str
+    embedded: int = 0  # passages whose vector had to be computed
+    groups: Mapping[str, frozenset[str]] = field(default_factory=dict)  # passage id -> who may open it
+
+    @cached_property
+    def passages(self) -> dict[str, Passage]:
+        """The passages by id."""
+        return {p.id: p for p in self.index.passages}
+
+
+class Pilot:
+    """A pilot's data and results folders with its settings; see `Pilot.open`."""
+
+    def __init__(self, data: Path, results: Path) -> None:
+        self.data, self.results = data, results
+        self.settings = read_settings(data / "pilot.toml")
+        self._documents: dict[tuple[str, ...], tuple[str, Documents]] = {}
+        self._built: dict[str, Built] = {}
+
+    @classmethod
+    def open(cls, name: str | None = None, root: Path | None = None) -> Pilot:
+        """Open data/<name>: by default the pilot that RAG_PILOT names, else the sample.
+
+        `root` is the folder that holds data/ and results/; by default the nearest one above the working folder.
+        """
+        name = name or os.environ.get("RAG_PILOT") or "sample"
+        root = root or next((p for p in (Path.cwd(), *Path.cwd().parents) if (p / "data").is_dir()), Path.cwd())
+        return cls(root / "data" / name, root / "results" / name)
+
+    @property
+    def name(self) -> str:
+        """The name of the pilot's folder."""
+        return self.data.name
+
+    @property
+    def today(self) -> date:
+        """The day at which documents count as fresh or stale."""
+        return self.settings.pilot.as_of or date.today()
+
+    @property
+    def readers(self) -> frozenset[str]:
+        """The groups for whom pages are made: RAG_PILOT_AUDIENCE (separated by ;), else pilot.toml, else everyone."""
+        groups = os.environ.get("RAG_PILOT_AUDIENCE", "").split(";")
+        return frozenset(g for g in groups if g) or frozenset(self.settings.pilot.audience) | {self.everyone}
+
+    @property
+    def everyone(self) -> str:
+        """The group that every asker has."""
+        return self.settings.pilot.everyone
+
+    @property
+    def baseline(self) -> Variant:
+        """The configuration of pilot.toml, no change made."""
+        return Variant(self.settings)
+
+    # -- documents and questions ---------------------------------------------------------------------------------------
+
+    @property
+    def questions(self) -> QuestionSet:
+        """The question set as it stands on disk, everyone's group added to each asker's."""
+        return read_questions(self.data / "questions.jsonl", self.everyone)
+
+    def documents(self, changes: Sequence[str] = ()) -> Documents:
+        """The documents as they stand on disk, those of the changes laid over them; read again when a file changed."""
+        folders = [self.data / "documents", *(self.data / "changes" / c / "documents" for c in changes)]
+        table = self.data / "access.csv"
+        files = [table, *(p for f in folders if f.is_dir() for p in sorted(f.rglob("*")))]
+        state = fingerprint([[str(p), s.st_mtime_ns, s.st_size] for p in files if p.exists() and (s := p.stat())])
+        known = self._documents.get(tuple(changes))
+        if known is None or known[0] != state:
+            access = Access.read(table if table.exists() else None)
+            read = [read_documents(f, access) for f in folders if f.is_dir() or f is folders[0]]
+            by_id: dict[str, Document] = {}
+            for one in read:
+                by_id.update({d.id: d for d in one.documents})
+            notes = tuple(note for one in read[:1] for note in one.notes)
+            skipped = tuple(skip for one in read for skip in one.skipped)
+            known = (state, Documents(tuple(by_id[i] for i in sorted(by_id)), skipped, notes))
+            self._documents[tuple(changes)] = known
+        return known[1]
+
+    def check(self) -> list[Finding]:
+        """What is wrong or weak in the question set, errors first."""
+        return check_questions(self.questions, self.documents().documents, self.everyone)
+
+    def may_open(self, question: Question, changes: Sequence[str] = ()) -> bool:
+        """Whether the asker may open a document that answers the question."""
+        groups = {d.id: d.groups for d in self.documents(changes).documents}
+        return any(question.groups & groups.get(doc, frozenset()) for doc in question.docs)
+
+    def order(self) -> list[str]:
+        """The order in which answers are read: written once, by seed, before any answer is seen."""
+        path = self.data / "order.jsonl"
+        if not path.exists():
+            rows = seeded_order(self.questions, self.settings.pilot.seed)
+            write_jsonl(path, [{"position": n, "id": i} for n, i in enumerate(rows, start=1)])
+        ids = [str(row["id"]) for _, row in read_jsonl(path)]
+        if missing := sorted({q.id for q in self.questions} ^ set(ids)):
+            raise StaleError(
+                f"{path.name} and questions.jsonl do not hold the same questions ({', '.join(missing[:5])}); before "
+                "any answer is seen remove order.jsonl, later append the new ids at its end"
+            )
+        return ids
+
+    def lock_acceptance(self, author: str | None = None, why: str = "") -> Mapping[str, Any]:
+        """Lock the acceptance criteria (see `settings.lock_criteria`)."""
+        path = self.data / "acceptance.lock.json"
+        return lock_criteria(path, self.settings, date.today(), author or self.settings.pilot.annotator, why)
+
+    # -- index ---------------------------------------------------------------------------------------------------------
+
+    def build(self, variant: Variant | None = None) -> Built:
+        """The index of a variant: passages and vectors reused where nothing changed, groups as they stand now."""
+        variant = variant or self.baseline
+        settings, documents = variant.settings, self.documents(variant.changes)
+        if not documents.documents:
+            raise DataError(f"{self.data / 'documents'} holds no readable document; `rag-pilot check` says why")
+        embedding = CachedEmbedding(load_embedding(settings.retrieval.embedding), self.results / "cache")
+        manifest = self._manifest(settings, documents.documents, embedding)
+        glossary = self._glossary(variant)
+        key = fingerprint([manifest.fingerprint, settings.fingerprint("retrieval"), glossary])
+        if key not in self._built:
+            self._built[key] = self._open_or_build(settings, documents, embedding, manifest, glossary)
+        built = self._built[key]
+        built.documents = documents
+        built.index.set_groups({d.id: d.groups for d in documents.documents})
+        built.groups = {p.id: p.groups for p in built.index.passages}
+        built.__dict__.pop("passages", None)
+        return built
+
+    def _open_or_build(
+        self,
+        settings: Settings,
+        documents: Documents,
+        embedding: CachedEmbedding,
+        manifest: Manifest,
+        glossary: Mapping[str, Sequence[str]],
+    ) -> Built:
+        folder = self.results / "index" / manifest.fingerprint
+        saved = saved_manifest(folder)
+        state = "reused" if saved else "rebuilt"
+        count = token_counter(settings.passages.counted_with)
+        if saved:
+            passages = saved_passages(folder)
+        else:
+            splitter = Splitter(settings.passages.max_tokens, settings.passages.overlap, count)
+            passages = split_documents(documents.documents, splitter)
+        table, titles = settings.retrieval, settings.retrieval.titles
+
+        def prefix(passage: Passage) -> str:
+            return prefix_of(passage.title, passage.headings) + "\n" if titles else ""
+
+        window = Splitter(min(embedding.model.max_tokens - 2, 254), settings.passages.overlap, count)
+        index = HybridIndex(
+            passages,
+            embedding,
+            method=table.method,
+            tokenizer=tokenizer(settings.pilot.languages),
+            bm25=table.bm25,
+            indexed=lambda p: prefix(p) + p.text,
+            windows=lambda p: [prefix(p) + text for text in window.texts(p)],
+            rewrite=expander(glossary),
+            per_document=table.per_document,
+        )
+        if not saved:
+            saved = save_index(folder, manifest, passages)
+        return Built(index, saved, documents, state, embedding.computed)
+
+    def _manifest(self, settings: Settings, documents: Sequence[Document], embedding: CachedEmbedding) -> Manifest:
+        model = embedding.model
+        return Manifest(
+            documents=document_hashes(documents),
+            passages=settings.passages.model_dump(mode="json"),
+            model=model.name,
+            prefixes=(model.query_prefix, model.passage_prefix),
+            dimension=384,
+            tokeniser="+".join(settings.pilot.languages),
+        )
+
+    def _glossary(self, variant: Variant) -> dict[str, tuple[str, ...]]:
+        if not variant.settings.retrieval.glossary:
+            return {}
+        overlays = [self.data / "changes" / c / "glossary.toml" for c in reversed(variant.changes)]
+        return read_glossary(next((p for p in overlays if p.exists()), self.data / "glossary.toml"))
+
+    def search(
+        self, question: str, groups: Sequence[str], variant: Variant | None = None, k: int | None = None
+    ) -> Hits:
+        """Search as an asker of those groups, by the access files as they stand now."""
+        table = (variant or self.baseline).settings.retrieval
+        return self.build(variant).index.search(question, set(groups), k or table.k, table.depth, table.rrf_k)
+
+    # -- runs ----------------------------------------------------------------------------------------------------------
+
+    def llm(self, settings: Settings) -> LLM:
+        """The answerer of those settings."""
+        table = settings.answer
+        return extractive(table.sentences, table.coverage) if table.kind == "extractive" else chat_model(table)
+
+    def judge(self, settings: Settings) -> Judge | None:
+        """The judge of those settings, or None."""
+        kinds = {"none": lambda: None, "offline": lambda: offline_judge}
+        return kinds.get(settings.judge.kind, lambda: model_judge(chat_model(settings.judge)))()
+
+    def config(self, variant: Variant) -> dict[str, Any]:
+        """Everything that can change an answer, as it is written into run.json; expected answers are not part of it."""
+        settings, documents = variant.settings, self.documents(variant.changes).documents
+        return {
+            "version": __version__,
+            **{t: settings.model_dump(mode="json")[t] for t in ("passages", "retrieval", "answer")},
+            "languages": list(settings.pilot.languages),
+            "changes": list(variant.changes),
+            "documents": fingerprint(document_hashes(documents)),
+            "access": fingerprint({d.id: sorted(d.groups) for d in documents}),
+            "questions": fingerprint([[q.id, q.question, sorted(q.groups)] for q in self.questions]),
+            "glossary": fingerprint(self._glossary(variant)),
+        }
+
+    def run(self, slug: str = "baseline", variant: Variant | None = None) -> Run:
+        """Ask all questions of a variant, or reuse the run that did; unthresholded, every answer stored with its ranks.
+
+        The acceptance criteria must be locked and the order of reading written: both happen before an answer is seen.
+        """
+        if self.settings.acceptance and read_lock(self.data / "acceptance.lock.json") is None:
+            raise StaleError(
+                "the acceptance criteria are not locked: agree on them in notebook 00 before the first run"
+            )
+        self.lock_acceptance()
+        self.order()
+        variant = variant or self.baseline
+        config = self.config(variant)
+        print_id = fingerprint(config)
+        questions, judge = self.questions, self.judge(variant.settings)
+        for folder in sorted((self.results / "runs").glob("*/run.json")):
+            known = open_run(folder.parent, questions) if _holds(folder, print_id) else None
+            if known and known.info.get("complete"):
+                return Run(
+                    known.questions, known.answers, grade(questions, known.answers, judge), known.info, known.folder
+                )
+        settings = variant.settings
+        built = self.build(variant)
+        built.index.embed.queries([built.index.rewrite(q.question) for q in questions])
+        return run_eval(
+            questions,
+            built.index,
+            self.llm(settings),
+            judge,
+            min_similarity=None,
+            k=settings.retrieval.k,
+            search={"depth": settings.retrieval.depth, "rrf_k": settings.retrieval.rrf_k},
+            threads=settings.answer.concurrency if settings.answer.kind == "model" else 1,
+            folder=self.results / "runs" / f"{date.today().isoformat()}-{slug}-{print_id[:6]}",
+            info={"name": slug, "date": date.today().isoformat(), "config": config, "fingerprint": print_id},
+        )
+
+    def compare_retrievers(self, variant: Variant | None = None) -> dict[str, Run]:
+        """Keyword, dense and hybrid over the same questions, in memory, nothing answered: for measures of retrieval."""
+        built = self.build(variant)
+        built.index.embed.queries([built.index.rewrite(q.question) for q in self.questions])
+        return {
+            method: run_eval(self.questions, built.index.using(method), lambda _: NOT_FOUND, min_similarity=None)
+            for method in METHODS
+        }
+
+
+def _holds(run_json: Path, print_id: str) -> bool:
+    return f'"fingerprint": "{print_id}"' in run_json.read_text(encoding="utf-8")

@@ -1,0 +1,442 @@
+"""The nouns of a pilot and how they are written: frozen records, one JSON object per line.
+
+Records can be read like mappings (`hit["doc"]`), so that plain dictionaries of other systems and ours mix. This module
+knows nothing of pilots, models or statistics. Ids are text, byte for byte; no file ever holds NaN.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import tempfile
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from .errors import DataError
+
+LABELS = ("correct", "partly", "wrong", "declined")
+"""The four labels, in the order in which every table and picture shows them."""
+
+JUDGE_LABELS = LABELS[:3]
+"""What a judge may say; a decline is decided before any judge is asked."""
+
+DECLINE_REASONS = ("no_passage", "low_similarity", "not_found", "uncited", "bad_citation")
+
+CAUSES = ("missing_or_stale", "not_retrieved", "wrong_despite_passage", "should_have_declined")
+"""The method's four causes; `OTHER_CAUSES` stand apart and are counted."""
+
+OTHER_CAUSES = ("reference_wrong", "not_permitted", "format_or_tone")
+
+
+R = TypeVar("R", bound="Record")
+
+
+EMPTY: tuple[Any, ...] = (None, "", (), {}, frozenset())
+
+
+class Record:
+    """A dataclass whose fields can also be read by name, as of a mapping."""
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return getattr(self, name)
+        except AttributeError:
+            raise KeyError(name) from None
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The field's value, or `default` where there is no such field."""
+        return getattr(self, name, default)
+
+    def keys(self) -> list[str]:
+        """The field names, in order; makes `dict(record)` work."""
+        return [f.name for f in fields(self)]  # type: ignore[arg-type]
+
+    def as_json(self) -> dict[str, Any]:
+        """The record as plain JSON values: sets sorted, tuples as lists, optional values that are empty left out."""
+        return {
+            f.name: _plain(value)
+            for f in fields(self)  # type: ignore[arg-type]
+            if (value := getattr(self, f.name)) not in EMPTY or (f.default is MISSING and f.default_factory is MISSING)
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Self:
+        """The record of a JSON object; unknown keys are ignored, a missing required one is a TypeError."""
+        known = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
+        values: dict[str, Any] = {}
+        for name, value in row.items():
+            if name in known:
+                kind = str(known[name].type)
+                if kind.startswith("frozenset"):
+                    value = frozenset(value)
+                elif kind.startswith("tuple"):
+                    value = tuple(value)
+                values[name] = value
+        return cls(**values)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, frozenset | set):
+        return sorted(value)
+    if isinstance(value, tuple | list):
+        return [_plain(v) for v in value]
+    if isinstance(value, Record):
+        return value.as_json()
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        raise DataError(f"a record holds {value}, which no file may hold; leave it out: 'not measured'")
+    return str(value) if isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
+class Document(Record):
+    """One document as text with Markdown headings; `groups` are those who may open it (never empty)."""
+
+    id: str
+    title: str
+    text: str
+    groups: frozenset[str]
+    path: str = ""
+    link: str = ""
+    owner: str = ""
+    sensitivity: str = ""
+    updated: str = ""  # ISO date
+    review_by: str = ""  # ISO date
+    lang: str = ""
+    sha: str = ""  # of the source file and of what the tables say of it
+
+
+@dataclass(frozen=True)
+class Passage(Record):
+    """One retrievable piece of a document; `headings` is the path of headings above it, outermost first."""
+
+    id: str
+    doc: str
+    text: str
+    groups: frozenset[str] = frozenset()
+    title: str = ""
+    headings: tuple[str, ...] = ()
+    link: str = ""
+    lang: str = ""
+    updated: str = ""
+    owner: str = ""
+    sensitivity: str = ""
+    page: int | None = None
+    tokens: int = 0
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.extra[name] if name in self.extra else super().__getitem__(name)
+
+    @classmethod
+    def of(cls, chunk: Passage | Mapping[str, Any], number: int = 0) -> Passage:
+        """A passage from a mapping with `text`, `doc`, `groups`; unknown fields are kept in `extra`.
+
+        `groups` must be a collection of group names: a plain string would be read letter by letter and is refused.
+        """
+        if isinstance(chunk, Passage):
+            return chunk
+        groups = chunk.get("groups", ())
+        if isinstance(groups, str) or not all(isinstance(g, str) for g in groups):
+            raise DataError(f"passage {number}: groups is {groups!r}; expected a set of names such as {{'hr'}}")
+        known = {f.name for f in fields(cls)} - {"extra", "groups", "headings", "id"}
+        doc, text = str(chunk["doc"]), str(chunk["text"])
+        return cls(
+            id=str(chunk.get("id") or f"{doc}#{number:06d}"),
+            groups=frozenset(groups),
+            headings=tuple(chunk.get("headings", ())),
+            extra={k: v for k, v in chunk.items() if k not in known | {"id", "groups", "headings", "extra"}},
+            **{"doc": doc, "text": text, **{k: chunk[k] for k in known - {"doc", "text"} if k in chunk}},
+        )
+
+
+@dataclass(frozen=True)
+class Hit(Record):
+    """A passage that a retriever returned, with its cosine to the query (None where there is none) and its ranks.
+
+    Reads like its passage: `hit["doc"]`, `hit["text"]`. `ranks` maps a candidate list's name to the rank there (from
+    1).
+    """
+
+    passage: Passage
+    similarity: float | None = None
+    score: float | None = None  # of the list that decided the order; never compared with a threshold
+    ranks: Mapping[str, int] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        return super().__getitem__(name) if name in ("passage", "similarity", "score", "ranks") else self.passage[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A field of the hit or of its passage, or `default`."""
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+    @property
+    def doc(self) -> str:
+        """The id of the passage's document."""
+        return self.passage.doc
+
+    @property
+    def text(self) -> str:
+        """The passage's text."""
+        return self.passage.text
+
+    @classmethod
+    def of(cls, hit: Hit | Mapping[str, Any], number: int) -> Hit:
+        """A hit of any retriever: ours, or a mapping with at least `doc` and `text`."""
+        if isinstance(hit, Hit):
+            return hit
+        known = {"similarity", "score", "ranks"}
+        passage = Passage.of({"groups": (), **{k: v for k, v in hit.items() if k not in known}}, number)
+        return cls(passage, hit.get("similarity"), hit.get("score"), hit.get("ranks") or {})
+
+
+@dataclass(frozen=True)
+class Question(Record):
+    """One question of the test set; `groups` are the asker's, `doc` and `also` the documents that answer it."""
+
+    id: str
+    question: str
+    expected: str = ""
+    doc: str | None = None
+    groups: frozenset[str] = frozenset()
+    answerable: bool = True
+    category: str = ""
+    lang: str = ""
+    also: tuple[str, ...] = ()
+    quote: str = ""  # the words of the passage that hold the answer
+    source: str = ""  # ticket, chat, search-log, mail
+    validated_by: str = ""
+    added: str = ""  # ISO date when it joined a living set
+    amendments: tuple[Mapping[str, Any], ...] = ()  # {"field", "old", "date", "author", "why"}, oldest first
+
+    @property
+    def docs(self) -> frozenset[str]:
+        """Every document that the reference accepts."""
+        return frozenset({self.doc, *self.also} - {None, ""})  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Candidate(Record):
+    """What an answer keeps of a hit: enough for measures and traces, no text."""
+
+    id: str
+    doc: str
+    similarity: float | None = None
+    ranks: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Answer(Record):
+    """What came back for one question: answered, declined (with a reason) or error (with a cause)."""
+
+    question_id: str
+    status: str  # answered | declined | error
+    text: str | None = None
+    docs: tuple[str, ...] = ()  # cited, in order of their number
+    cited: tuple[str, ...] = ()  # cited passage ids, in order of their number
+    reason: str | None = None  # of a decline: DECLINE_REASONS; of an error: its cause
+    flags: tuple[str, ...] = ()  # own_words, mixed, citation_not_understood
+    uncited: int = 0  # sentences without a citation
+    sentences: int = 0
+    hits: tuple[Mapping[str, Any], ...] = ()  # Candidate as mappings, best first: what the model was shown
+    lists: Mapping[str, Any] = field(default_factory=dict)  # list name -> passage ids in order, to the depth searched
+    sha: str = ""  # see answer_sha
+    model: str = ""  # as the endpoint named itself
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)  # per stage
+    finish: str = ""
+
+    @property
+    def similarity(self) -> float | None:
+        """The best cosine among the hits, which a decline threshold is compared with; None where no hit has one."""
+        known = [h["similarity"] for h in self.hits if h.get("similarity") is not None]
+        return max(known) if known else None
+
+
+@dataclass(frozen=True)
+class Verdict(Record):
+    """A label given by rule or by a judge to one answer; an unreadable judge reply has `label` None and keeps `raw`."""
+
+    question_id: str
+    answer_sha: str
+    label: str | None
+    by: str  # rule | citation_rule | judge
+    judged: str | None = None  # the judge's label before the citation rule
+    reason: str = ""
+    raw: str = ""
+
+
+@dataclass(frozen=True)
+class Label(Record):
+    """One action of a person in the form: a label, or a retraction of it (`kind` as in KINDS)."""
+
+    question_id: str
+    answer_sha: str
+    annotator: str
+    label: str | None  # None retracts
+    kind: str = "label"
+    run_id: str = ""
+    cause: str = ""
+    note: str = ""
+    also: str = ""  # "another document answers this too": its id
+    stale: bool = False  # "the document is out of date"
+    position: int | None = None
+    seed: int | None = None
+    shown_at: str = ""
+    saved_at: str = ""
+
+
+KINDS = ("label", "repeat", "spot", "adjudicated")
+
+
+# -- text ------------------------------------------------------------------------------------------------------------
+
+
+def fold(text: str) -> str:
+    """The text as it is compared: NFC, white space and no-break spaces folded to one blank, case folded."""
+    return " ".join(unicodedata.normalize("NFC", text).split()).casefold()
+
+
+def answer_sha(text: str | None, passage_ids: Iterable[str]) -> str:
+    """The hash that a label belongs to: the folded text with every [n] replaced by the id of the n-th passage shown.
+
+    An unchanged answer keeps it when passages change places; an answer that cites another passage never inherits it.
+    """
+    ids = list(passage_ids)
+
+    def named(match: re.Match[str]) -> str:
+        number = int(match[1])
+        return f"[{ids[number - 1]}]" if 1 <= number <= len(ids) else match[0]
+
+    named_text = re.sub(r"\[(\d+)\]", named, " ".join(unicodedata.normalize("NFC", text or "").split()))
+    return hashlib.sha256(named_text.encode()).hexdigest()[:16]
+
+
+def fingerprint(value: Any) -> str:
+    """Twelve hex digits of SHA-256 over canonical JSON: equal inputs, equal fingerprint, on every machine."""
+    text = json.dumps(_plain(value), sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+def read_text(path: Path) -> str:
+    """A text file as UTF-8 with or without a BOM, else cp1252, line ends folded to `\\n`."""
+    data = path.read_bytes()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        try:
+            text = data.decode("cp1252")
+        except UnicodeDecodeError as fault:
+            raise DataError(f"{path}: neither UTF-8 nor cp1252 ({fault}); save the file as UTF-8") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line number, object) for each line that is not blank; anything but a JSON object is a DataError with its
+    line."""
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
+        except ValueError as fault:
+            raise DataError(f"{path}, line {number}: not a JSON object ({fault}); mend or remove the line") from None
+        if not isinstance(row, dict):
+            raise DataError(f"{path}, line {number}: found {type(row).__name__}, expected one JSON object per line")
+        yield number, row
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        raise ValueError("a key stands twice in the object")
+    return row
+
+
+def read_records(path: Path, of: Callable[[Mapping[str, Any]], R]) -> list[R]:
+    """Every record of a JSON Lines file; a missing or unfit field is a DataError with file and line."""
+    records = []
+    for number, row in read_jsonl(path):
+        try:
+            records.append(of(row))
+        except (TypeError, ValueError, KeyError) as fault:
+            raise DataError(f"{path}, line {number}: {fault}") from None
+    return records
+
+
+def dumps(row: Record | Mapping[str, Any]) -> str:
+    """One line of JSON, keys in field order, non-ASCII as itself, NaN refused."""
+    plain = row.as_json() if isinstance(row, Record) else _plain(row)
+    return json.dumps(plain, ensure_ascii=False, allow_nan=False)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole file or nothing: a temporary file beside it, flushed, then renamed over it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def write_jsonl(path: Path, rows: Iterable[Record | Mapping[str, Any]]) -> None:
+    """Write all rows at once, whole or not at all."""
+    write_text(path, "".join(dumps(row) + "\n" for row in rows))
+
+
+def append_jsonl(path: Path, row: Record | Mapping[str, Any]) -> None:
+    """Append one whole line, flushed to the disk before returning.
+
+    A file that ends in half a line (an interrupted write) is first cut back to its last whole line; the cut piece is
+    kept beside it as `NAME.cut`.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as file:
+        _cut_half_line(path, file)
+        file.write((dumps(row) + "\n").encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _cut_half_line(path: Path, file: Any) -> None:
+    size = file.seek(0, os.SEEK_END)
+    if not size:
+        return
+    file.seek(size - 1)
+    if file.read(1) == b"\n":
+        return
+    file.seek(0)
+    whole, _, rest = file.read().rpartition(b"\n")
+    try:
+        json.loads(rest)
+    except ValueError:
+        with path.with_name(path.name + ".cut").open("ab") as copy:
+            copy.write(rest + b"\n")
+        file.truncate(len(whole) + 1 if whole else 0)
+    else:
+        file.write(b"\n")

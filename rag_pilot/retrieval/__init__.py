@@ -1,0 +1,1 @@
+"""From a question and an asker to passages: keyword, dense, fused."""

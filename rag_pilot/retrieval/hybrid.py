@@ -1,0 +1,187 @@
+"""Keyword and dense lists, filtered by permission before ranking, fused by reciprocal rank (Cormack et al., 2009).
+
+A passage that the asker may not open is in no list, whatever the method. Order is reproducible: similarities are
+rounded to 1e-4 before ranking, ties go to the better similarity and then by passage id. Where documents come from,
+and whether a hit is good, is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from ..records import Hit, Passage
+from .keyword import VARIANTS, Tokenizer, words
+
+Scores = NDArray[np.float64]
+
+
+class Retriever(Protocol):
+    """Anything that finds passages for an asker: ours, a database, a company's own search."""
+
+    def search(self, question: str, groups: Any, k: int = 5) -> Sequence[Hit | Mapping[str, Any]]:
+        """At most k hits, best first; a hit needs at least `doc` and `text`."""
+        ...
+
+
+class Hits(list[Hit]):
+    """A list of hits that also carries the candidate lists they came from: list name -> passage ids, best first."""
+
+    def __init__(self, hits: Iterable[Hit] = (), lists: Mapping[str, tuple[str, ...]] | None = None) -> None:
+        super().__init__(hits)
+        self.lists = dict(lists or {})
+
+
+class HybridIndex:
+    """An index in memory over passages or mappings with `text`, `doc`, `groups`.
+
+    `embed(list[str])` returns unit vectors, shape (n, dimension); it may have `.queries()` and `.passages()` for a
+    model with prefixes; None leaves the dense list out. `method` is hybrid, keyword or dense. `indexed` gives the text
+    that is matched (default: the passage's own), `windows` the pieces of it that fit the embedding model: a passage is
+    as similar as its best window, so nothing is cut off. `rewrite` changes the question. `per_document` bounds the
+    hits of one document (0: no bound). Raises DataError for groups that are no collection of names, for ids that stand
+    twice and for vectors that do not fit.
+    """
+
+    def __init__(
+        self,
+        chunks: Iterable[Passage | Mapping[str, Any]],
+        embed: Any = None,
+        *,
+        method: str = "hybrid",
+        tokenizer: Tokenizer = words,
+        bm25: str = "lucene",
+        indexed: Callable[[Passage], str] = lambda passage: passage.text,
+        windows: Callable[[Passage], Sequence[str]] | None = None,
+        rewrite: Callable[[str], str] = lambda question: question,
+        per_document: int = 0,
+    ) -> None:
+        self.passages = [Passage.of(chunk, number) for number, chunk in enumerate(chunks)]
+        ids = [p.id for p in self.passages]
+        if len(set(ids)) < len(ids):
+            twice = next(i for i in ids if ids.count(i) > 1)
+            raise DataError(f"two passages have the id {twice!r}; ids must be unique")
+        self.method, self.embed, self.tokenizer, self.rewrite = method, embed, tokenizer, rewrite
+        self.per_document = per_document
+        self._order = np.argsort(np.argsort(np.array(ids))) if ids else np.zeros(0, dtype=int)
+        self.keyword = VARIANTS[bm25]([tokenizer(indexed(p)) for p in self.passages])
+        pieces = [windows(p) if windows else [indexed(p)] for p in self.passages]
+        self.starts = np.cumsum([0, *(len(p) for p in pieces)])[:-1]  # row of each passage's first window
+        self.vectors = self._embedded([text for piece in pieces for text in piece])
+        self.set_groups(None)
+
+    def _embedded(self, texts: list[str]) -> NDArray[np.float32]:
+        if self.embed is None or not texts:
+            return np.zeros((len(texts), 0), dtype=np.float32)
+        vectors = np.asarray(getattr(self.embed, "passages", self.embed)(texts), dtype=np.float32)
+        if vectors.ndim != 2 or len(vectors) != len(texts):
+            raise DataError(f"embed returned shape {vectors.shape} for {len(texts)} texts; expected ({len(texts)}, d)")
+        if not np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-2):
+            raise DataError("embed returned vectors that are not of length 1; divide each by its norm")
+        return vectors
+
+    def using(self, method: str) -> HybridIndex:
+        """The same index with another method (hybrid, keyword, dense); vectors and statistics are shared."""
+        other = object.__new__(HybridIndex)
+        other.__dict__.update(self.__dict__, method=method)
+        return other
+
+    def set_groups(self, groups: Mapping[str, frozenset[str]] | None) -> None:
+        """Replace who may open each document, effective at the next question; a document without an entry is closed."""
+        if groups is not None:
+            self.passages = [replace(p, groups=groups.get(p.doc, frozenset())) for p in self.passages]
+        members: dict[str, list[int]] = {}
+        for number, passage in enumerate(self.passages):
+            for group in passage.groups:
+                members.setdefault(group, []).append(number)
+        self._members = {group: np.array(numbers) for group, numbers in members.items()}
+
+    def allowed(self, user_groups: Collection[str]) -> NDArray[np.bool_]:
+        """Which passages an asker of those groups may open: one group in common is enough, none is none."""
+        if isinstance(user_groups, str):
+            raise DataError(f"user_groups is the text {user_groups!r}; expected a set of group names such as {{'hr'}}")
+        mask = np.zeros(len(self.passages), dtype=bool)
+        for group in user_groups:
+            if group in self._members:
+                mask[self._members[group]] = True
+        return mask
+
+    def search(self, query: str, user_groups: Collection[str], k: int = 5, depth: int = 50, rrf_k: int = 60) -> Hits:
+        """At most k hits, best first, each with its passage's fields and `similarity`, its cosine to the query.
+
+        Each list of at most `depth` permitted passages gives 1/(rrf_k + rank), summed (RRF). Unlike the article, a
+        passage that shares no token with the query gets no keyword rank: there it would be ranked by its position.
+        """
+        allowed = self.allowed(user_groups)
+        if not allowed.any():
+            return Hits(lists={name: () for name in self._lists()})
+        query = self.rewrite(query)
+        similarity = self._similarities(query)
+        lists: dict[str, NDArray[np.intp]] = {}
+        if "keyword" in self._lists():
+            tokens = self.tokenizer(query)
+            rows = np.flatnonzero(allowed & self.keyword.matched(tokens))
+            lists["keyword"] = self._top(self.keyword.get_scores(tokens), rows, depth)
+        if "dense" in self._lists() and similarity is not None:
+            lists["dense"] = self._top(similarity, np.flatnonzero(allowed), depth)
+        fused: dict[int, float] = {}
+        ranks: dict[int, dict[str, int]] = {}
+        for name, rows in lists.items():
+            for rank, row in enumerate(rows.tolist(), start=1):
+                fused[row] = fused.get(row, 0.0) + 1.0 / (rrf_k + rank)
+                ranks.setdefault(row, {})[name] = rank
+        likeness = (lambda row: -similarity[row]) if similarity is not None else (lambda row: 0.0)
+        best = sorted(fused, key=lambda row: (-fused[row], likeness(row), self._order[row]))
+        hits = [
+            Hit(
+                self.passages[row],
+                None if similarity is None else float(similarity[row]),
+                fused[row],
+                ranks[row],
+            )
+            for row in self._spread(best, k)
+        ]
+        return Hits(hits, {name: tuple(self.passages[row].id for row in rows) for name, rows in lists.items()})
+
+    def _lists(self) -> tuple[str, ...]:
+        return ("keyword", "dense") if self.method == "hybrid" else (self.method,)
+
+    def _similarities(self, query: str) -> Scores | None:
+        """Cosines of all passages to the query, rounded to 1e-4; None for an index without vectors or by keyword
+        only."""
+        if self.embed is None or self.method == "keyword":
+            return None
+        vector = np.asarray(getattr(self.embed, "queries", self.embed)([query]), dtype=np.float32)[0]
+        if vector.shape != self.vectors.shape[1:]:
+            raise DataError(
+                f"the query's vector has {vector.size} dimensions, the index {self.vectors.shape[1]}: "
+                "index and questions must use the same embedding model; rebuild the index"
+            )
+        cosines = (self.vectors @ vector).astype(np.float64)
+        similarity: Scores = np.asarray(np.round(np.maximum.reduceat(cosines, self.starts), 4), dtype=np.float64)
+        return similarity
+
+    def _top(self, scores: Scores, rows: NDArray[np.intp], depth: int) -> NDArray[np.intp]:
+        """The `depth` best of those rows, ties by passage id."""
+        if len(rows) > depth:
+            least = np.partition(scores[rows], len(rows) - depth)[len(rows) - depth]
+            rows = rows[scores[rows] >= least]
+        return rows[np.lexsort((self._order[rows], -scores[rows]))][:depth]
+
+    def _spread(self, rows: Sequence[int], k: int) -> list[int]:
+        """The first k rows with at most `per_document` of one document."""
+        if not self.per_document:
+            return list(rows[:k])
+        taken: dict[str, int] = {}
+        kept: list[int] = []
+        for row in rows:
+            doc = self.passages[row].doc
+            taken[doc] = taken.get(doc, 0) + 1
+            if taken[doc] <= self.per_document:
+                kept.append(row)
+        return kept[:k]

@@ -1,0 +1,164 @@
+"""BM25 over an inverted index: rank-bm25's statistics and formula, without a dictionary per passage.
+
+Two variants: `okapi` is rank-bm25's BM25Okapi, bit for bit; `lucene`, the default, has a non-negative idf (a term in
+half of the passages still counts, a common one never lowers a rank). Tokens are folded words; codes are found whole
+and in parts. It knows no permissions and no meaning.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+
+import numpy as np
+import snowballstemmer
+from numpy.typing import NDArray
+from rank_bm25 import BM25Okapi
+
+Tokenizer = Callable[[str], list[str]]
+
+STEMMERS = {"en": "english", "fr": "french", "pl": "polish"}
+
+# function words only: what a question is *about* must stay, so no verbs of modality, no negations
+STOP_WORDS = {
+    "en": """a an and are as at be been but by can could did do does for from had has have how i if in into is it its
+    me my of on or our shall she should so than that the their them then there these they this to us was we were what
+    when where which who whom whose why will with would you your he his her about""",
+    "fr": """a à au aux avec c ce ces cet cette d dans de des du elle elles en est et eu il ils j je l la le les leur
+    leurs lui m ma mais me mes mon n nos notre nous on ou où par pour qu que quel quelle quelles quels qui quoi s sa
+    se ses son sont sur t ta te tes toi ton tu un une vos votre vous y comment combien quand est-ce ai as avons avez
+    ont être""",
+    "pl": """a aby albo ale bo by być był była było były co czy dla do go i ich ile im ja jak jaka jaki jakie jako jej
+    jest jego już kiedy kto która które który których lub ma mam mi mnie mogę może można na nad nam nas o od on ona
+    oni ono oraz po pod przed przez przy są się sobie ta tak tam te tego tej ten to tu tym u w we więc z za ze że żeby
+    gdzie""",
+}
+
+_WORD = re.compile(r"[^\W_]+(?:[-_./'’+#&][^\W_]+)*[+#]{0,2}")
+_PARTS = re.compile(r"[^\W\d_]+|\d+")
+
+
+def fold_word(text: str) -> str:
+    """Case and accents folded: Straße and STRASSE, łódź and lodz, café and CAFE are one word."""
+    plain = unicodedata.normalize("NFKD", text.casefold().replace("ł", "l"))
+    return "".join(c for c in plain if not unicodedata.combining(c))
+
+
+def words(text: str) -> list[str]:
+    """Folded words in order; FRM-204 gives frm204, frm and 204, so that px-20, PX 20 and px20 meet; c++ stays c++."""
+    tokens: list[str] = []
+    for match in _WORD.finditer(text):
+        word = fold_word(match[0])
+        if word.isalpha():
+            tokens.append(word)
+            continue
+        tokens.extend(_compound(word))
+    return tokens
+
+
+@lru_cache(maxsize=50_000)
+def _compound(word: str) -> tuple[str, ...]:
+    parts = _PARTS.findall(word)
+    joined = re.sub(r"[-_./'’&]", "", word)
+    if len(parts) == 1 or not any(
+        c.isdigit() for c in word
+    ):  # don't, e-mail, c++: their parts and, if no elision, the whole
+        elision = "'" in word or "’" in word
+        whole = [] if elision or joined in parts else [joined]
+        return (*parts, *whole) if joined != word or whole else (word,)
+    return (joined, *parts)
+
+
+def tokenizer(languages: Iterable[str] = (), stop_words: bool = True) -> Tokenizer:
+    """The tokeniser of those languages: folded words, their function words left out, stems beside nothing else.
+
+    With one language the words are stemmed (Snowball); with none or several they are not, because a stemmer of another
+    language joins words that have nothing in common.
+    """
+    languages = tuple(languages)
+    stopped = (
+        frozenset(fold_word(w) for lang in languages for w in STOP_WORDS.get(lang, "").split()) if stop_words else ()
+    )
+    if len(languages) != 1 or languages[0] not in STEMMERS:
+        return lambda text: [w for w in words(text) if w not in stopped]
+    stem = _stemmer(STEMMERS[languages[0]])
+    return lambda text: [stem(w) for w in words(text) if w not in stopped]
+
+
+def _stemmer(algorithm: str) -> Callable[[str], str]:
+    stemmer = snowballstemmer.stemmer(algorithm)
+
+    @lru_cache(maxsize=200_000)
+    def stem(word: str) -> str:
+        return fold_word(str(stemmer.stemWord(word))) if word.isalpha() else word
+
+    return stem
+
+
+def article_tokenizer(text: str) -> list[str]:
+    """The article's tokeniser: lower case, split at blanks."""
+    return text.lower().split()
+
+
+class Okapi(BM25Okapi):  # type: ignore[misc]
+    """rank-bm25's BM25Okapi (k1 1.5, b .75, epsilon .25) scored through posting lists: the same sums in the same
+    order."""
+
+    def __init__(self, corpus: Sequence[Sequence[str]]) -> None:
+        super().__init__(corpus)
+
+    def _initialize(self, corpus: Sequence[Sequence[str]]) -> dict[str, int]:
+        places: dict[str, list[int]] = {}
+        counts: dict[str, list[int]] = {}
+        for number, document in enumerate(corpus):
+            self.doc_len.append(len(document))
+            frequencies: dict[str, int] = {}
+            for word in document:
+                frequencies[word] = frequencies.get(word, 0) + 1
+            for word, count in frequencies.items():
+                places.setdefault(word, []).append(number)
+                counts.setdefault(word, []).append(count)
+        self.corpus_size = len(self.doc_len)
+        self.avgdl = sum(self.doc_len) / self.corpus_size if self.corpus_size else 0.0
+        lengths = np.array(self.doc_len)
+        self._norm = self.k1 * (1 - self.b + self.b * lengths / self.avgdl) if self.avgdl else np.zeros(len(lengths))
+        self._postings = {
+            word: (np.array(docs, dtype=np.int32), np.array(counts[word], dtype=np.int32))
+            for word, docs in places.items()
+        }
+        return {word: len(docs) for word, docs in places.items()}
+
+    def _calc_idf(self, nd: dict[str, int]) -> None:
+        if nd:
+            super()._calc_idf(nd)
+
+    def get_scores(self, query: Sequence[str]) -> NDArray[np.float64]:
+        """A score for each passage; 0 for those that share no token with the query, which `matched` tells apart."""
+        score = np.zeros(self.corpus_size)
+        for word in query:
+            if word in self._postings:
+                docs, count = self._postings[word]
+                score[docs] += self.idf[word] * (count * (self.k1 + 1) / (count + self._norm[docs]))
+        return score
+
+    def matched(self, query: Sequence[str]) -> NDArray[np.bool_]:
+        """Which passages share a token with the query."""
+        shared = np.zeros(self.corpus_size, dtype=bool)
+        for word in set(query):
+            if word in self._postings:
+                shared[self._postings[word][0]] = True
+        return shared
+
+
+class Lucene(Okapi):
+    """BM25 with the idf of Lucene, log(1 + (N - n + .5)/(n + .5)): positive for every term (Kamphuis et al., 2020)."""
+
+    def _calc_idf(self, nd: dict[str, int]) -> None:
+        for word, count in nd.items():
+            self.idf[word] = math.log(1 + (self.corpus_size - count + 0.5) / (count + 0.5))
+
+
+VARIANTS = {"lucene": Lucene, "okapi": Okapi}

@@ -1,0 +1,221 @@
+"""pilot.toml: read, validated, fingerprinted; and the lock of the acceptance criteria.
+
+Every setting has its default and its reason here. Keys never stand in a file: a model's key comes from the environment.
+What a setting does is known in the room that uses it.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from .errors import SettingsError, StaleError
+from .records import dumps, fingerprint, read_text, write_text
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PilotTable(_Table):
+    """Who and what the pilot is about."""
+
+    title: str = "Assistant pilot"
+    as_of: date | None = None  # the day at which documents are fresh or stale; none: today
+    languages: tuple[str, ...] = ("en",)  # of the documents and questions
+    everyone: str = Field("all-staff", min_length=1)  # the group that every asker has
+    annotator: str = "expert"  # whose labels count
+    annotator_groups: tuple[str, ...] = ()  # what she may read; empty: everyone's
+    audience: tuple[str, ...] = ()  # who the exported pages are for; empty: everyone's
+    labels: int = Field(50, ge=1)  # answers that the expert reads (METHOD: the first 50)
+    seed: int = 1
+    changes_planned: int = Field(5, ge=1, le=50)  # the level of each comparison is .05 / this
+
+
+class Acceptance(_Table):
+    """One criterion, agreed before the first run; the denominator is part of it."""
+
+    name: str
+    measure: Literal["correct", "wrong", "declined", "hit5", "leaks"]
+    at_most: float | None = Field(None, ge=0, le=1)
+    at_least: float | None = Field(None, ge=0, le=1)
+    of: Literal["all questions", "answerable questions"] = "all questions"
+
+    @model_validator(mode="after")
+    def _one_limit(self) -> Acceptance:
+        if (self.at_most is None) == (self.at_least is None):
+            raise ValueError("give one of at_most and at_least")
+        if (self.measure == "hit5") != (self.of == "answerable questions"):
+            raise ValueError("hit5 is counted of answerable questions, everything else of all questions")
+        return self
+
+
+class PassageTable(_Table):
+    """How documents are cut; see corpus/passages.py."""
+
+    max_tokens: int = Field(254, ge=32)
+    overlap: float = Field(0.15, ge=0, le=0.5)
+    counted_with: str = "all-MiniLM-L6-v2"
+
+
+class RetrievalTable(_Table):
+    """How passages are found; the defaults beat the article's on every set of benchmarks/retrieval.py."""
+
+    method: Literal["hybrid", "keyword", "dense"] = "hybrid"
+    embedding: str = "all-MiniLM-L6-v2"
+    bm25: Literal["lucene", "okapi"] = "lucene"
+    titles: bool = True  # title and headings are indexed with each passage
+    glossary: bool = True  # synonyms of glossary.toml are added to questions
+    k: int = Field(5, ge=1)
+    depth: int = Field(50, ge=1)
+    rrf_k: int = Field(60, ge=1)
+    per_document: int = Field(0, ge=0)  # most hits of one document; 0: no bound
+
+
+class AnswerTable(_Table):
+    """Who answers: the extractive floor, or a model behind any OpenAI-compatible address."""
+
+    kind: Literal["extractive", "model"] = "extractive"
+    sentences: int = Field(2, ge=1)  # extractive: most sentences of an answer
+    coverage: float = Field(
+        0.4, ge=0, le=1
+    )  # extractive: share of the question's words that the best sentence must hold
+    model: str = ""
+    base_url: str = ""
+    key_variable: str = "OPENAI_API_KEY"  # the environment variable that holds the key
+    temperature: float = 0.0
+    max_tokens: int = 600
+    timeout: float = 120.0  # seconds
+    concurrency: int = Field(4, ge=1)
+
+    @model_validator(mode="after")
+    def _model_named(self) -> AnswerTable:
+        if self.kind == "model" and not self.model:
+            raise ValueError("kind is 'model' but no model is named")
+        return self
+
+
+class JudgeTable(AnswerTable):
+    """Who grades what the expert did not read."""
+
+    kind: Literal["offline", "model", "none"] = "offline"  # type: ignore[assignment]
+
+
+class CostTable(_Table):
+    """Prices per million tokens and the load expected; illustrations of the article until the user gives hers."""
+
+    currency: str = "USD"
+    input_per_million: float = Field(5.0, ge=0)
+    output_per_million: float = Field(5.0, ge=0)
+    questions_per_month: int = Field(10_000, ge=0)
+
+
+class Change(_Table):
+    """One change of week 2, planned: what is believed, what it mends, and the one measure that decides."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    cause: str
+    hypothesis: str
+    measure: Literal["hit5", "correct"]
+    set: dict[str, Any] = Field(default_factory=dict)  # settings by dotted name; documents overlay from changes/<name>/
+
+
+class Settings(_Table):
+    """The whole of pilot.toml."""
+
+    pilot: PilotTable = PilotTable()
+    acceptance: tuple[Acceptance, ...] = ()
+    passages: PassageTable = PassageTable()
+    retrieval: RetrievalTable = RetrievalTable()
+    answer: AnswerTable = AnswerTable()
+    judge: JudgeTable = JudgeTable()
+    cost: CostTable = CostTable()
+    budgets: dict[str, float] = Field(default_factory=dict)  # milliseconds at p95 per stage, and "total"
+    threshold_max_wrong: float = Field(0.05, gt=0, lt=1)  # the rule of notebook 08
+    change: tuple[Change, ...] = ()
+
+    def changed(self, values: Mapping[str, Any]) -> Settings:
+        """These settings with some values replaced by dotted name; SettingsError names one that does not exist."""
+        data = self.model_dump()
+        for name, value in values.items():
+            table, _, key = name.partition(".")
+            if not isinstance(data.get(table), dict) or key not in data[table]:
+                raise SettingsError(
+                    f"a change sets {name!r}, which is no setting; expected for example 'retrieval.titles'"
+                )
+            data[table][key] = value
+        return _validated(data, "a change")
+
+    def fingerprint(self, *tables: str) -> str:
+        """Twelve hex digits over those tables: equal settings, equal fingerprint."""
+        return fingerprint({name: self.model_dump(mode="json")[name] for name in tables})
+
+
+def read_settings(path: Path) -> Settings:
+    """The settings of a pilot.toml; SettingsError names the file, the entry, what it held and what is expected."""
+    try:
+        table = tomllib.loads(read_text(path))
+    except FileNotFoundError:
+        raise SettingsError(
+            f"{path} does not exist: make a pilot with `rag-pilot new NAME`, or set RAG_PILOT"
+        ) from None
+    except tomllib.TOMLDecodeError as fault:
+        raise SettingsError(f"{path}: {fault}; mend the line (texts need quotes, lists need brackets)") from None
+    return _validated(table, str(path))
+
+
+def _validated(table: Mapping[str, Any], where: str) -> Settings:
+    try:
+        return Settings.model_validate(table)
+    except ValidationError as fault:
+        error = fault.errors()[0]
+        name = ".".join(str(part) for part in error["loc"]) or "the table"
+        raise SettingsError(f"{where}: {name} is {error.get('input')!r}: {error['msg']}; mend this entry") from None
+
+
+# -- the lock ----------------------------------------------------------------------------------------------------------
+
+
+def lock_criteria(path: Path, settings: Settings, today: date, author: str, why: str = "") -> Mapping[str, Any]:
+    """Write the criteria with date and hash before the first run; an amendment needs a reason, which stays on record.
+
+    Returns what is locked. Raises StaleError when pilot.toml differs from the lock and no reason is given.
+    """
+    criteria = [c.model_dump(mode="json", exclude_none=True) for c in settings.acceptance]
+    entry = {
+        "date": today.isoformat(),
+        "author": author,
+        "criteria": criteria,
+        "changes_planned": settings.pilot.changes_planned,
+        "hash": fingerprint([criteria, settings.pilot.changes_planned]),
+    }
+    locked = read_lock(path)
+    if locked and locked["hash"] == entry["hash"]:
+        return locked
+    if locked and not why:
+        raise StaleError(
+            f"{path.name}: the acceptance criteria in pilot.toml are not those locked on {locked['date']}; restore "
+            "them, or amend the lock with a reason: pilot.lock_acceptance(why='...'), which stays on record"
+        )
+    if locked:
+        entry |= {"why": why, "amends": locked}
+    write_text(path, dumps(entry) + "\n")
+    return entry
+
+
+def read_lock(path: Path) -> dict[str, Any] | None:
+    """The locked criteria, or None; SettingsError for a lock whose hash does not fit its own content."""
+    if not path.exists():
+        return None
+    locked: dict[str, Any] = json.loads(read_text(path))
+    if locked.get("hash") != fingerprint([locked.get("criteria"), locked.get("changes_planned")]):
+        raise SettingsError(
+            f"{path}: the hash does not fit the criteria: the file was edited by hand; restore it from git"
+        )
+    return locked

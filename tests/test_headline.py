@@ -1,0 +1,184 @@
+"""The headline: the estimator, its limits, and the sentence."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ppi_py import ppi_mean_pointestimate
+
+from rag_pilot.analysis.headline import estimate, headline
+from rag_pilot.analysis.intervals import wilson
+from rag_pilot.errors import DataError
+from rag_pilot.records import Answer, Label, Question, Verdict
+
+rows = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=3, max_size=60)
+unread = st.lists(st.booleans(), max_size=150)
+
+
+@given(rows, unread, st.integers(0, 40), st.integers(0, 40))
+def test_estimator_equals_the_published_formula_written_out(read, rest, known, others):
+    m, n = len(read) + len(rest), len(read)
+    asked = m + known + others
+    found = estimate("correct", known, asked, read, rest)
+    weights = np.array([1.0] * n + [0.25] * 4)
+    y = np.array([a for a, _ in read] + [0, 0, 1, 1], dtype=float)
+    f = np.array([b for _, b in read] + [0, 1, 0, 1], dtype=float)
+    matrix = np.cov(np.stack([y, f]), aweights=weights, ddof=0)  # the n rows and a quarter in each cell
+    cov = max(0.0, matrix[0, 1])
+    r2 = max(0.0, 1 - (1 - cov**2 / matrix[0, 0] / matrix[1, 1]) * (n - 1) / (n - 2))
+    lam = min(1.0, cov / matrix[1, 1] * (m - n) / m)
+    assert (found.r2, found.weight) == (pytest.approx(r2), pytest.approx(lam))
+    theta = y[:n].mean() - lam * (f[:n].mean() - np.mean(rest)) if rest else y[:n].mean()
+    theta = min(1, max(0, theta))
+    smooth = (n * theta + 1) / (n + 2)
+    t, ts = (known + m * theta) / asked, (known + m * smooth) / asked
+    v = ts * (1 - ts) / asked + (m / asked) ** 2 * smooth * (1 - smooth) * (1 - r2) * (1 / n - 1 / m)
+    assert (found.value, found.n_eff) == (pytest.approx(t), pytest.approx(ts * (1 - ts) / v))
+    assert found.interval == pytest.approx(wilson(found.value * found.n_eff, found.n_eff))
+
+
+def test_mean_equals_ppi_python_at_the_same_weight():
+    rng = np.random.default_rng(4)
+    y, f = rng.random(150) < 0.8, rng.random(150) < 0.5
+    f = np.where(rng.random(150) < 0.7, y, f)
+    found = estimate("correct", 0, 150, list(zip(y[:50], f[:50], strict=True)), list(f[50:]))
+    theirs = ppi_mean_pointestimate(y[:50] * 1.0, f[:50] * 1.0, f[50:] * 1.0, lam=found.weight)
+    assert 0.2 < found.weight < 1 and found.value == pytest.approx(float(np.squeeze(theirs)))
+
+
+def test_half_widths_of_the_simulation_are_met():
+    def half(read, rest):
+        interval = estimate("correct", 18, 200, read, rest).interval
+        return 100 * (interval.high - interval.low) / 2
+
+    no_judge = half([(k < 40, False) for k in range(50)], [False] * 100)
+    good_judge = half([(k < 40, 2 <= k < 42) for k in range(50)], [k < 80 for k in range(100)])
+    all_read = half([(k < 120, False) for k in range(150)], [])
+    assert (no_judge, good_judge, all_read) == pytest.approx((9.1, 8.0, 6.2), abs=0.4)
+
+
+@given(rows.filter(lambda r: len({b for _, b in r}) == 1), st.integers(1, 100))
+def test_a_judge_that_always_says_the_same_changes_nothing(read, k):
+    alone = estimate("correct", 5, 300, [(y, False) for y, _ in read], [False] * k)
+    with_it = estimate("correct", 5, 300, read, [read[0][1]] * k)
+    assert with_it.value == pytest.approx(alone.value) and with_it.r2 == alone.r2 == 0
+
+
+@given(rows, st.integers(0, 30), st.integers(0, 30))
+def test_all_read_is_wilson_on_all_questions(read, known, others):
+    asked = len(read) + known + others
+    found = estimate("wrong", known, asked, read, [])
+    assert found.n_eff == pytest.approx(asked)
+    assert found.interval == pytest.approx(wilson(known + sum(y for y, _ in read), asked))
+
+
+def test_a_lenient_judge_does_not_lift_the_number():
+    read = [(k < 25, True) for k in range(25)] + [(False, k < 15) for k in range(25)]  # right half the time, says 80 %
+    found = estimate("correct", 0, 150, read, [k < 80 for k in range(100)])
+    assert found.value == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("known", "asked", "read", "rest"), [(0, 5, [], [True]), (0, 0, [], []), (3, 4, [(True, True)] * 2, [])]
+)
+def test_impossible_counts_are_refused(known, asked, read, rest):
+    with pytest.raises(DataError):
+        estimate("correct", known, asked, read, rest)
+
+
+# -- over records
+
+
+def a_run(n=200):
+    """172 answerable (22 declined), 28 unanswerable (18 declined): 150 answers need a person."""
+    questions = [Question(id=f"q{i:03}", question="?", doc="d", answerable=i < 172) for i in range(n)]
+    declined = {f"q{i:03}" for i in (*range(150, 172), *range(172, 190))}
+    answers = {
+        q.id: Answer(q.id, "declined" if q.id in declined else "answered", docs=("d",), sha=f"s{q.id}")
+        for q in questions
+    }
+    return questions, answers, [q.id for q in questions]
+
+
+def labels_of(answers, ids, value=lambda i: "wrong" if int(i[1:]) % 5 == 0 else "correct"):
+    return {i: Label(i, answers[i].sha, "Ana", value(i)) for i in ids}
+
+
+def verdicts_of(answers, ids, value=lambda i: "wrong" if int(i[1:]) % 5 == 0 else "correct"):
+    return {i: Verdict(i, answers[i].sha, value(i), "judge") for i in ids}
+
+
+def test_the_sentence_says_who_read_what():
+    questions, answers, order = a_run()
+    found = headline(
+        questions, answers, order, labels_of(answers, order[:50]), verdicts_of(answers, order[:150]), "Ana"
+    )
+    assert (found.by_person, found.by_judge, found.by_rule, found.errors, found.not_graded) == (50, 100, 50, 0, 0)
+    assert found.correct.value == pytest.approx((18 + 120) / 200)
+    assert found.words == (
+        f"On questions like these 200 (14 % unanswerable, this mix): {found.correct.text()} correct. "
+        "50 answers read by Ana, 100 by the judge, 50 by rule. "
+        "Another mix, or questions not used to mend the system, can differ."
+    )
+
+
+def test_the_four_shares_add_up_to_all():
+    questions, answers, order = a_run()
+    kinds = ("correct", "wrong", "partly", "declined", "correct")
+    labels = labels_of(answers, order[:50], lambda i: kinds[int(i[1:]) % 5])
+    found = headline(questions, answers, order, labels, verdicts_of(answers, order[:150]), "Ana")
+    assert found.declined.known == 22 and found.wrong.known == 10 and found.correct.known == 18
+    assert found.correct.value + found.wrong.value + found.declined.value + found.partly == pytest.approx(1)
+    assert found.partly == pytest.approx(0.15, abs=0.03)
+
+
+def test_without_labels_there_are_words_and_no_number():
+    questions, answers, order = a_run()
+    found = headline(questions, answers, order, {}, verdicts_of(answers, order[:150]), "Ana")
+    assert found.correct is found.wrong is found.declined is found.partly is None
+    assert found.words.startswith("No number yet: 0 answers read by Ana, 150 by the judge, 50 by rule.")
+    nine = headline(questions, answers, order, labels_of(answers, order[:9]), {}, "Ana")
+    assert nine.correct is None and "141 by nobody" in nine.words
+    assert headline(questions, answers, order, labels_of(answers, order[:10]), {}, "Ana").correct is not None
+    assert headline([], {}, [], {}, {}, "Ana").words == "No data: no question was asked."
+
+
+def test_labels_of_unchanged_answers_alone_give_no_number():
+    questions, answers, order = a_run()
+    kept = [i for i in order[:50] if int(i[1:]) % 3]  # every third answer changed since
+    found = headline(questions, answers, order, labels_of(answers, kept), {}, "Ana")
+    assert found.correct is None and "until question q000 is labelled" in found.words
+    stale = {i: Label(i, "old", "Ana", "correct") for i in order[:50]}
+    assert headline(questions, answers, order, stale, {}, "Ana").by_person == 0
+
+
+def test_all_read_is_plain_wilson_and_needs_no_judge():
+    questions, answers, order = a_run()
+    found = headline(questions, answers, order, labels_of(answers, order[:150]), {}, "Ana")
+    assert found.correct.interval == pytest.approx(wilson(138, 200)) and found.wrong.value == pytest.approx(40 / 200)
+    assert "150 answers read by Ana, 0 by the judge, 50 by rule." in found.words
+
+
+def test_failed_calls_stay_in_the_denominator():
+    questions, answers, order = a_run()
+    answers["q160"] = Answer("q160", "error", reason="filtered")
+    found = headline(questions, answers, order, labels_of(answers, order[:150]), {}, "Ana")
+    assert found.errors == 1 and found.correct.value == pytest.approx(138 / 200)
+    total = found.correct.value + found.wrong.value + found.declined.value + found.partly
+    assert total == pytest.approx(199 / 200) and "1 calls failed" in found.words
+
+
+def test_flagged_declines_of_unanswerable_questions_need_the_expert():
+    questions, answers, order = a_run()
+    answers["q195"] = Answer("q195", "answered", flags=("own_words",), sha="sq195")
+    found = headline(questions, answers, order, labels_of(answers, order[:150]), {}, "Ana")
+    assert found.not_graded == 1 and found.by_rule == 49
+    labels = labels_of(answers, [*order[:150], "q195"], lambda i: "declined" if i == "q195" else "correct")
+    done = headline(questions, answers, order, labels, {}, "Ana")
+    assert done.correct.value == pytest.approx(169 / 200) and done.wrong.known == 9
+
+
+def test_a_question_outside_the_order_is_refused():
+    questions, answers, order = a_run()
+    with pytest.raises(DataError, match="q199"):
+        headline(questions, answers, order[:-1], {}, {}, "Ana")

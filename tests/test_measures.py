@@ -1,0 +1,172 @@
+"""Retrieval, leaks, label shares and segments, with their denominators."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ranx import Qrels, Run, evaluate
+from scipy.stats import fisher_exact
+from statsmodels.stats.multitest import multipletests
+
+from rag_pilot.analysis.grades import Graded
+from rag_pilot.analysis.measures import by_segment, four_way, label_shares, leaks, outcomes, rank_of, retrieval
+from rag_pilot.analysis.shares import Share
+from rag_pilot.errors import DataError
+from rag_pilot.records import Answer, Question
+
+
+def question(i, doc="d", **more):
+    return Question(id=i, question=i, doc=doc, **more)
+
+
+def everywhere(_):
+    return True
+
+
+# -- retrieval
+
+
+@given(st.lists(st.permutations("abcdefg"), min_size=1, max_size=12), st.data())
+def test_hit_mrr_and_recall_equal_ranx(rankings, data):
+    questions = [
+        question(f"q{i}", "a", also=tuple(data.draw(st.sets(st.sampled_from("bc"))))) for i in range(len(rankings))
+    ]
+    ours = retrieval(questions, {q.id: r for q, r in zip(questions, rankings, strict=True)}, everywhere)
+    qrels = Qrels({q.id: dict.fromkeys(q.docs, 1) for q in questions})
+    runs = {q.id: {doc: 1 / (k + 1) for k, doc in enumerate(r)} for q, r in zip(questions, rankings, strict=True)}
+    theirs = evaluate(qrels, Run(runs), ["hit_rate@1", "hit_rate@5", "mrr", "recall@5"])
+    mine = {"hit_rate@1": ours.hit1, "hit_rate@5": ours.hit5, "mrr": ours.mrr, "recall@5": ours.recall5}
+    assert {name: share.value for name, share in mine.items()} == pytest.approx(theirs)
+
+
+def test_unanswerable_and_forbidden_questions_are_missing_and_an_empty_ranking_counts_zero():
+    questions = [question(f"q{i}") for i in range(10)] + [question(f"u{i}", answerable=False) for i in range(5)]
+    questions += [question("secret"), question("nowhere", doc=None), question("late")]
+    rankings = {f"q{i}": ["d"] if i < 8 else [] for i in range(10)} | {"u0": ["d"], "secret": ["d"], "nowhere": ["d"]}
+    found = retrieval(questions, rankings, lambda q: q.id != "secret")
+    assert (found.hit5.count, found.hit5.n) == (8, 10) and found.recall5.value == found.mrr.value == 0.8
+    missing = {"unanswerable": 5, "not permitted": 1, "no reference document": 1, "no ranking": 1}
+    assert found.hit5.missing == found.mrr.missing == missing
+    assert found.hit5.n + sum(missing.values()) == len(questions)
+    assert found.hits(5)["q9"] is False and found.reciprocal_ranks()["q9"] == 0.0 and "u0" not in found.hits(5)
+
+
+def test_no_question_at_all_is_no_data():
+    found = retrieval([question("u", answerable=False)], {}, everywhere)
+    assert [found.hit1.text(), found.mrr.text(), found.recall5.text()] == ["no data"] * 3
+
+
+def test_rank_is_the_place_in_the_list_as_shown():
+    assert rank_of({"z"}, ["a", "a", "z"]) == 3
+    assert rank_of({"a", "z"}, ["b", "a", "z"]) == 2
+    assert rank_of({"y"}, ["a"]) is None and rank_of({"y"}, []) is None
+    ranks = retrieval([question("q", "z")], {"q": ["a", "b", "c", "d", "e", "z"]}, everywhere)
+    assert (ranks.hit5.count, ranks.mrr.value, ranks.ranks["q"]) == (0, pytest.approx(1 / 6), 6)
+
+
+# -- leaks
+
+
+def leaking(hits=(), lists=None, groups=("all",), groups_of=None):
+    asker = question("q", groups=frozenset(groups))
+    answer = Answer(
+        question_id="q", status="answered", hits=tuple({"id": h, "doc": "d"} for h in hits), lists=lists or {}
+    )
+    return leaks([asker], {"q": answer}, groups_of or {"p1": {"all"}, "p2": {"hr"}, "p3": {"hr", "all"}})
+
+
+def test_a_forbidden_passage_in_any_list_is_a_leak():
+    assert leaking(["p1", "p3"], {"keyword": ["p1"]}).share.count == 0
+    assert leaking(["p2"]).passages == {"q": ("p2",)}
+    assert leaking(["p1"], {"keyword": ["p1"], "dense": ["p3", "p2"]}).passages == {"q": ("p2",)}
+
+
+def test_unknown_passages_and_askers_without_groups_are_closed():
+    assert leaking(["p9"]).passages == {"q": ("p9",)}
+    assert leaking(["p1"], groups=()).share.count == 1
+    assert leaking(["p1"], groups_of={"p1": frozenset()}).share.count == 1
+
+
+def test_leak_rate_is_over_questions_with_an_answer():
+    found = leaks([question("a"), question("b")], {"a": Answer(question_id="a", status="error")}, {})
+    assert found.share == Share(0, 1, {"not answered": 1})
+
+
+# -- answers
+
+
+def test_four_way_table_counts_errors_and_flags_apart():
+    statuses = ["answered", "answered", "declined", "error"]
+    asked = [question(f"{side}{i}", answerable=side == "a") for side in "au" for i in range(5)]
+    answers = {f"{side}{i}": Answer(question_id="", status=s) for side in "au" for i, s in enumerate(statuses)}
+    answers["u1"] = Answer(question_id="u1", status="answered", flags=("own_words",))
+    table = four_way(asked, answers)
+    row = {"answered": 2, "declined": 1, "error": 1, "not answered": 1}
+    assert table.answerable == table.unanswerable == row and table.flagged == 1
+    assert table.answered == Share(2, 3, {"error": 1, "not answered": 1})
+    assert table.rightly_declined == Share(1, 3, {"error": 1, "not answered": 1})
+
+
+def graded(**counts):
+    rows = [(name, k) for name, count in counts.items() for k in range(count)]
+    nobody = {"error": Graded(None, "error"), "not_graded": Graded(None, "not_graded")}
+    return {f"{name}{k}": nobody.get(name, Graded(name, "rule")) for name, k in rows}
+
+
+def test_a_failed_call_never_raises_a_share_and_ungraded_answers_are_missing():
+    shares = label_shares(graded(correct=8, wrong=1, declined=1, error=2, not_graded=3))
+    assert {name: (s.count, s.n) for name, s in shares.items()} == {
+        "correct": (8, 12),
+        "partly": (0, 12),
+        "wrong": (1, 12),
+        "declined": (1, 12),
+        "error": (2, 12),
+    }
+    assert shares["correct"].missing == {"not graded": 3}
+
+
+def test_outcomes_know_three_states():
+    states = outcomes(graded(correct=1, wrong=1, error=1, not_graded=1))
+    assert list(states.values()) == [True, False, False, None]
+
+
+# -- segments
+
+
+def segmented(sizes):
+    """Questions of categories with (good, all) of each."""
+    questions, good = [], {}
+    for name, (right, n) in sizes.items():
+        for k in range(n):
+            questions.append(question(f"{name}{k}", category=name))
+            good[f"{name}{k}"] = k < right
+    return questions, good
+
+
+def test_the_worst_segment_is_named_only_when_shown():
+    usual = {f"c{i}": (14, 17) for i in range(11)}
+    questions, good = segmented({**usual, "code": (5, 17)})
+    assert [s.name for s in by_segment(questions, "category", good) if s.worst] == ["code"]
+    questions, good = segmented({**usual, "code": (10, 17)})  # 59 %: the worst of twelve looks like that by chance
+    assert not any(s.worst for s in by_segment(questions, "category", good))
+
+
+def test_the_best_segment_is_never_the_worst():
+    questions, good = segmented({"a": (40, 40), "b": (60, 100), "c": (65, 100)})
+    assert {s.name: s.worst for s in by_segment(questions, "category", good)} == {"a": False, "b": True, "c": False}
+
+
+def test_p_values_are_fishers_adjusted_by_holm():
+    sizes = {"a": (5, 20), "b": (16, 20), "c": (15, 20), "tiny": (0, 9)}
+    found = {s.name: s for s in by_segment(*segmented(sizes)[:1], "category", segmented(sizes)[1])}
+    raw = [fisher_exact([[g, n - g], [36 - g, 33 - n + g]])[1] for g, n in list(sizes.values())[:3]]
+    assert [found[name].p for name in "abc"] == pytest.approx(list(multipletests(raw, method="holm")[1]))
+    assert found["tiny"].p is None and found["tiny"].share.text() == "0 of 9"
+
+
+def test_segments_by_group_overlap_and_missing_outcomes_are_counted():
+    questions = [question("q1", groups=frozenset({"hr", "it"})), question("q2", groups=frozenset()), question("q3")]
+    found = {s.name: s.share for s in by_segment(questions, "group", {"q1": True, "q2": None})}
+    assert found == {"hr": Share(1, 1), "it": Share(1, 1), "(none)": Share(0, 0, {"not measured": 2})}
+    assert [s.name for s in by_segment(questions, "source", {})] == ["(none)"]
+    with pytest.raises(DataError, match="expected one of"):
+        by_segment(questions, "doc", {})
