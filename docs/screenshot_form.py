@@ -29,7 +29,8 @@ PASSAGES = (
     passage(1, "notes-de-frais-lyon", "Notes de frais – Lyon", ("Repas", "Soirée étape"),
         "Le plafond du dîner en déplacement est de 32 € par personne, boissons comprises. En région parisienne il est "
         "porté à 38 €. Le justificatif est obligatoire dès le premier euro ; un relevé de carte "
-        "bancaire ne suffit pas.\\nLes repas pris avec un client suivent la règle des invitations (FIN-017).", "2026-03-14", True),
+        "bancaire ne suffit pas.\\nLes repas pris avec un client suivent la règle des invitations (FIN-017).",
+        "2026-03-14", True),
     passage(2, "notes-de-frais-lyon", "Notes de frais – Lyon", ("Délais",),
         "La NDF est déposée dans Roster avant le 5 du mois suivant. Passé ce délai, elle est reportée d’un mois. "
         "Au-delà de 90 jours, le remboursement demande l’accord de la direction financière.", "2026-03-14", True),
@@ -45,7 +46,8 @@ def items(count=50):
     first = Item("f017", "run", "sha-first",
         "j’ai dîné à Paris en déplacement, c’est remboursé jusqu’à combien et il faut rendre la NDF avant quand ?",
         "En région parisienne, le plafond du dîner est porté à 38 € par personne, boissons comprises [1]. La NDF doit "
-        "être déposée dans Roster avant le 5 du mois suivant [2]. Un relevé de carte bancaire suffit comme justificatif [1].",
+        "être déposée dans Roster avant le 5 du mois suivant [2]. Un relevé de carte bancaire suffit comme "
+        "justificatif [1].",
         PASSAGES, "38 € par personne en région parisienne, avec justificatif ; "
         "NDF déposée dans Roster avant le 5 du mois suivant.",
         "notes-de-frais-lyon", "Notes de frais – Lyon", LINK + "notes-de-frais-lyon", "2026-03-14", STAFF, 18)

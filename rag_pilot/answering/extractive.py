@@ -28,7 +28,7 @@ class _Line:
     context: frozenset[str]  # headings, title and table head: what the line is about without saying so
 
 
-def extractive(sentences_at_most: int = 2, coverage: float = 0.4) -> Callable[[str], Reply]:
+def extractive(sentences_at_most: int = 2, coverage: float = 0.2) -> Callable[[str], Reply]:
     """An `llm` that copies at most that many sentences, the best of which holds that share of the question's words.
 
     Words are weighted by how rare they are among the lines shown; headings above a line count half. `coverage` 0.4 was

@@ -49,8 +49,8 @@ def split_front_matter(text: str, name: str) -> FrontMatter:
         start = before.end() if before else 0
         if text[start:].partition("\n")[0].rstrip() == "---":
             raise AccessError(
-                f"{name}, line {_line(text, start)}: --- after blank lines or a comment is read by nobody as front "
-                "matter; move it to line 1, or write a rule as ***"
+                f"{name}, line {_line(text, start)}: --- after blanks or a comment is not front matter; move it to the "
+                "very start of the file, or write a rule as ***"
             )
     if found.groups is None:
         head = "\n".join(lines[:_HEAD_LINES])

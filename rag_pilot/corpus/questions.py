@@ -158,7 +158,7 @@ def _sizes(questions: Sequence[Question]) -> Iterator[Finding]:
     what = f"{len(none)} of {n} questions ({len(none) / n:.0%}) are unanswerable; expected {low:.0%} to {high:.0%}"
     if len(none) in (0, n):
         yield _error(what, (), "both kinds are needed: declining is measured on one, answers on the other")
-    elif not low <= len(none) / n <= high:
+    elif not low < len(none) / n <= high:
         yield _warning(what, none, "add questions of the kind that is too rare")
 
 

@@ -19,7 +19,7 @@ from ..errors import DataError
 from ..records import CAUSES, KINDS, LABELS, OTHER_CAUSES, Label, append_jsonl
 
 Key = tuple[str, str, str, str]
-LOCK_SECONDS = 2.0
+LOCK_SECONDS = 1.0  # less than the form waits before it says that the kernel does not answer
 
 
 class LabelStore:

@@ -1,0 +1,181 @@
+"""Week 2: one change at a time against a moving baseline, each decided by the rule that was fixed before its run.
+
+The ledger is append-only: hypothesis, cause, measure, level and detectable difference stand in it before the run, the
+comparison and verdict after it. An identical pair of runs is read back, not decided twice; a verdict is never revised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from .analysis.comparison import Comparison, compare, confirmed, detectable, level
+from .analysis.grades import judge_label
+from .errors import DataError
+from .pilot import Pilot, Variant
+from .records import Answer, append_jsonl, fingerprint, read_jsonl
+from .results import Result
+from .settings import Change
+
+BROKEN_EXPECTED = 0.02
+"""Share of questions that a change is taken to break when the detectable difference is stated: 2 points."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A change with the runs before and after it, its comparison and its line in the ledger."""
+
+    change: Change
+    before: Result
+    after: Result
+    comparison: Comparison
+    entry: Mapping[str, Any]
+    to_read: tuple[str, ...] = ()  # questions whose two versions the expert must read before it can be decided
+
+
+class Ledger:
+    """The changes of a pilot: what is planned, what was tried, what is kept."""
+
+    def __init__(self, pilot: Pilot) -> None:
+        self.pilot = pilot
+        self.path: Path = pilot.results / "changes.jsonl"
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Every line, oldest first."""
+        return [row for _, row in read_jsonl(self.path)] if self.path.exists() else []
+
+    def verdicts(self) -> dict[str, dict[str, Any]]:
+        """The last verdict of each change, in the order in which the changes were first decided."""
+        found: dict[str, dict[str, Any]] = {}
+        for line in self.lines():
+            if line["event"] == "verdict":
+                found[line["name"]] = line
+        return found
+
+    def kept(self) -> tuple[str, ...]:
+        """The names of the changes that are kept, in order."""
+        return tuple(name for name, line in self.verdicts().items() if line["verdict"] == "kept")
+
+    def variant(self, names: tuple[str, ...]) -> Variant:
+        """The configuration of pilot.toml with those changes made."""
+        settings = self.pilot.settings
+        for name in names:
+            settings = settings.changed(self.change(name).set)
+        return Variant(settings, tuple(n for n in names if (self.pilot.data / "changes" / n).is_dir()))
+
+    def change(self, name: str) -> Change:
+        """A planned change by name."""
+        planned = {c.name: c for c in self.pilot.settings.change}
+        if name not in planned:
+            raise DataError(f"no change {name!r} is planned in pilot.toml; planned are {', '.join(planned) or 'none'}")
+        return planned[name]
+
+    def result(self, names: tuple[str, ...] | None = None) -> Result:
+        """The run with those changes made (None: those that are kept), reused where it exists."""
+        names = self.kept() if names is None else names
+        variant = self.variant(names)
+        run = self.pilot.run("-".join(("baseline", *names)) if len(names) < 2 else f"with-{names[-1]}", variant)
+        return Result(self.pilot, run, self.pilot.build(variant))
+
+    def left(self) -> int:
+        """How many planned changes have no verdict yet."""
+        decided = {n for n, line in self.verdicts().items() if line["verdict"] != "not decided"}
+        return len([c for c in self.pilot.settings.change if c.name not in decided])
+
+    def attempt(self, name: str) -> Tried:
+        """Make one change on top of the kept ones, run, compare, and write or read back the verdict."""
+        change = self.change(name)
+        before_names = self._before(name)
+        before = self.result(before_names)
+        answerable = len(before.retrieval.ranks) if change.measure == "hit5" else len(before.questions)
+        at_level = self._level(name)
+        planned = {
+            "name": name,
+            "cause": change.cause,
+            "hypothesis": change.hypothesis,
+            "measure": change.measure,
+            "level": at_level,
+            "detectable": detectable(answerable, BROKEN_EXPECTED, at_level),
+            "questions": answerable,
+            "before": before.run.info["fingerprint"],
+        }
+        self._note("planned", planned, fingerprint(planned))
+        after = self.result((*before_names, name))
+        comparison, to_read = self._compare(change, before, after, at_level)
+        known = fingerprint([planned, after.run.info["fingerprint"], comparison.before.n, _evidence(comparison)])
+        entry = {
+            "name": name,
+            "measure": change.measure,
+            "before": before.run.info["fingerprint"],
+            "after": after.run.info["fingerprint"],
+            "before_run": before.run.id,
+            "after_run": after.run.id,
+            "fixed": len(comparison.fixed),
+            "broken": len(comparison.broken),
+            "not_measured": len(comparison.not_measured),
+            "questions": comparison.before.n,
+            "difference": comparison.difference,
+            "interval": list(comparison.interval) if comparison.interval else None,
+            "p": comparison.p,
+            "level": at_level,
+            "verdict": comparison.verdict,
+            "words": comparison.words,
+        }
+        return Tried(change, before, after, comparison, self._note("verdict", entry, known), to_read)
+
+    def _compare(self, change: Change, before: Result, after: Result, at: float) -> tuple[Comparison, tuple[str, ...]]:
+        if change.measure == "hit5":
+            return compare(before.retrieval.hits(5), after.retrieval.hits(5), at, "Hit@5"), ()
+        sides = (before, after)
+        known = tuple(_correct(s.graded, admitted=False) for s in sides)
+        judged = tuple(
+            {i: j == "correct" for i, a in s.run.answers.items() if (j := judge_label(a, s.run.verdicts.get(i)))}
+            for s in sides
+        )
+        unchanged = {i for i, a in before.run.answers.items() if _same(a, after.run.answers[i])}
+        pairs = confirmed((known[0], known[1]), (judged[0], judged[1]), unchanged, self.pilot.settings.pilot.seed)
+        return compare(pairs.before, pairs.after, at, "correct"), (*pairs.to_read, *pairs.check)
+
+    def _level(self, name: str) -> float:
+        """The level fixed when the change was first planned; one that is not decided yet keeps its share reserved."""
+        for line in self.lines():
+            if line["event"] == "planned" and line["name"] == name:
+                return float(line["level"])
+        prior = [line["verdict"] for line in self.verdicts().values()]
+        reserved = ["not shown" if verdict == "not decided" else verdict for verdict in prior]
+        return level(self.pilot.settings.pilot.changes_planned, reserved)
+
+    def _earlier(self, name: str) -> set[str]:
+        """The names of the changes decided before this one."""
+        names = list(self.verdicts())
+        return set(names[: names.index(name)] if name in names else names)
+
+    def _before(self, name: str) -> tuple[str, ...]:
+        earlier = self._earlier(name)
+        return tuple(n for n in self.kept() if n in earlier)
+
+    def _note(self, event: str, entry: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+        """Append a line, unless the same one stands there: then that one is returned."""
+        for line in self.lines():
+            if line["event"] == event and line["key"] == key:
+                return line
+        line = {"event": event, "key": key, "date": date.today().isoformat(), **entry}
+        append_jsonl(self.path, line)
+        return line
+
+
+def _correct(graded: Mapping[str, Any], admitted: bool) -> dict[str, bool | None]:
+    """Right or not by rule or expert; None where neither has spoken."""
+    return {i: g.label == "correct" if g.by in ("rule", "expert") else None for i, g in graded.items()}
+
+
+def _same(one: Answer, other: Answer) -> bool:
+    return one.status == other.status and one.sha == other.sha
+
+
+def _evidence(comparison: Comparison) -> Any:
+    plain = asdict(comparison)
+    return [plain["fixed"], plain["broken"], plain["not_measured"], plain["verdict"]]

@@ -1,0 +1,331 @@
+"""What a run means: labels that count, gate, headline, retrieval, leaks, causes, and what a reader may see of it.
+
+Everything is computed from stored records when it is asked for; nothing is stored twice. Which change a run belongs to
+is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from .analysis.causes import Cause, Facts, Pareto, causes, pareto
+from .analysis.cost import StageTime, Usage, stage_times, usage
+from .analysis.decision import Criterion, Decision, Judgement, acceptance, can_show, decide
+from .analysis.grades import ExpertLabels, Graded, expert_labels, judge_label, settle
+from .analysis.headline import Estimate, Headline, headline
+from .analysis.measures import (
+    FourWay,
+    Leaks,
+    Retrieval,
+    Segment,
+    by_segment,
+    four_way,
+    label_shares,
+    leaks,
+    outcomes,
+    retrieval,
+)
+from .analysis.sample import Sample, first_that_need_a_person, read_so_far
+from .analysis.shares import Share
+from .analysis.threshold import Sweep, scored_answers, sweep
+from .corpus.facts import Facts as TextFacts
+from .corpus.facts import numbers_and_codes
+from .evaluation import Run
+from .grading.agreement import Gate, gate
+from .grading.items import Item, ShownPassage
+from .grading.labels import LabelStore
+from .pilot import Built, Pilot
+from .records import Document, Label, Question
+from .settings import Settings
+
+LEAK_MEASURE = "leaks"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One bad answer as a reader may see it; `hidden` names the groups that are needed where she may not."""
+
+    question_id: str
+    label: str
+    by: str
+    cause: str | None
+    question: str
+    expected: str
+    got: str
+    doc: str
+    owner: str
+    hidden: str = ""
+
+
+class Result:
+    """A run of a pilot with everything that is known of it, computed on demand."""
+
+    def __init__(self, pilot: Pilot, run: Run, built: Built) -> None:
+        self.pilot, self.run, self.built = pilot, run, built
+        self.settings: Settings = pilot.settings
+        self.questions: Sequence[Question] = run.questions
+        self.documents: Mapping[str, Document] = {d.id: d for d in built.documents.documents}
+
+    # -- labels --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def order(self) -> list[str]:
+        """The seeded order in which answers are read."""
+        return self.pilot.order()
+
+    @cached_property
+    def all_labels(self) -> list[Label]:
+        """Every line of labels.jsonl."""
+        return LabelStore(self.pilot.data / "labels.jsonl").read()
+
+    @cached_property
+    def expert(self) -> ExpertLabels:
+        """The person's labels that count for this run."""
+        return expert_labels(self.all_labels, self.run.answers, self.settings.pilot.annotator)
+
+    @cached_property
+    def to_read(self) -> list[str]:
+        """The first questions of the order whose answer needs a person, as many as the pilot reads."""
+        return first_that_need_a_person(self.order, self.questions, self.run.answers, self.settings.pilot.labels)
+
+    @cached_property
+    def sample(self) -> Sample:
+        """How far the expert has read down the order."""
+        return read_so_far(self.order, self.questions, self.run.answers, self.expert.current)
+
+    @property
+    def labelled(self) -> tuple[int, int]:
+        """(answers of the sample that are labelled, answers of the sample)."""
+        return sum(i in self.expert.current for i in self.to_read), len(self.to_read)
+
+    @cached_property
+    def gate(self) -> Gate:
+        """Whether the judge may grade single answers: it against the expert, on answers that it graded itself."""
+        pairs = [
+            (self.expert.current[i].label, judge_label(self.run.answers[i], self.run.verdicts.get(i)))
+            for i in self.sample.read
+        ]
+        return gate(pairs, self.settings.pilot.seed)
+
+    @cached_property
+    def graded(self) -> dict[str, Graded]:
+        """The label of every question that counts: rule, expert, judge where admitted."""
+        return settle(self.questions, self.run.answers, self.run.verdicts, self.expert.current, self.gate.passed)
+
+    @cached_property
+    def judged(self) -> dict[str, Graded]:
+        """The labels as they would be if the judge were admitted: shown as 'not admitted' where it is not."""
+        return settle(self.questions, self.run.answers, self.run.verdicts, self.expert.current, True)
+
+    @cached_property
+    def headline(self) -> Headline:
+        """The score with its interval and the sentence to print."""
+        return headline(
+            self.questions,
+            self.run.answers,
+            self.order,
+            self.expert.current,
+            self.run.verdicts,
+            self.settings.pilot.annotator,
+        )
+
+    @property
+    def label_shares(self) -> dict[str, Share]:
+        """The share of each label among the answers that have one."""
+        return label_shares(self.graded)
+
+    # -- retrieval -----------------------------------------------------------------------------------------------------
+
+    def may_open(self, question: Question) -> bool:
+        """Whether the asker may open a document that answers the question."""
+        return any(d in self.documents and question.groups & self.documents[d].groups for d in question.docs)
+
+    @cached_property
+    def retrieval(self) -> Retrieval:
+        """Hit@1, Hit@5, MRR and recall@5 of what was shown."""
+        rankings = {i: [h["doc"] for h in a.hits] for i, a in self.run.answers.items() if a.status != "error"}
+        return retrieval(self.questions, rankings, self.may_open)
+
+    @cached_property
+    def leaks(self) -> Leaks:
+        """Forbidden passages in any list of any question; above zero the run has failed."""
+        return leaks(self.questions, self.run.answers, self.built.groups)
+
+    @property
+    def four_way(self) -> FourWay:
+        """Answered or declined, by whether the documents can answer."""
+        return four_way(self.questions, self.run.answers)
+
+    def hits_by(self, segment: str) -> list[Segment]:
+        """Hit@5 in each category, lang, source or group."""
+        measured = self.retrieval.hits(5)
+        return by_segment([q for q in self.questions if q.id in measured], segment, measured)
+
+    def correct_by(self, segment: str) -> list[Segment]:
+        """The share correct in each category, lang, source or group, of the answers that have a label."""
+        return by_segment(self.questions, segment, outcomes(self.graded))
+
+    # -- causes --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is known of the documents: which exist, are out of date, or lack what is expected of them."""
+        today = self.pilot.today.isoformat()
+        stale = {d.id for d in self.documents.values() if d.review_by and d.review_by < today}
+        texts = {d.id: TextFacts.of(d.text) for d in self.documents.values()}
+        lacking = {
+            q.id
+            for q in self.questions
+            if q.answerable and (here := [texts[d] for d in q.docs if d in texts])
+            if any(not any(t.hold(fact) for t in here) for fact in numbers_and_codes(q.expected))
+        }
+        return Facts(frozenset(self.documents), stale, lacking, self.built.passages, self.may_open)
+
+    @cached_property
+    def causes(self) -> dict[str, Cause]:
+        """The cause of every bad answer."""
+        return causes(self.questions, self.run.answers, self.graded, self.expert.current, self.facts)
+
+    @cached_property
+    def pareto(self) -> Pareto:
+        """The causes, largest first."""
+        return pareto(self.causes, self.graded)
+
+    # -- what a reader may see -----------------------------------------------------------------------------------------
+
+    def hidden(self, question_id: str) -> str:
+        """Empty where the pilot's readers may see a question, its reference and its answer; else the groups needed.
+
+        The question itself can tell: an asker's own groups must be among the readers'.
+        """
+        question = next(q for q in self.questions if q.id == question_id)
+        answer, readers = self.run.answers[question_id], self.pilot.readers
+        needed = [self.documents[d].groups for d in sorted(question.docs) if d in self.documents]
+        needed += [self.built.groups.get(h["id"], frozenset()) for h in answer.hits]
+        closed = [groups for groups in needed if not groups & readers]
+        own = question.groups - readers
+        names = sorted(own | frozenset().union(*closed))
+        return ", ".join(names) if closed or own else ""
+
+    def failures(self, label: str | None = None) -> list[Failure]:
+        """Every bad answer (or those with one label), in the order of reading; text only where readers may see it."""
+        by_id = {q.id: q for q in self.questions}
+        rows = []
+        for i in self.order:
+            if i not in self.causes or label not in (None, self.graded[i].label):
+                continue
+            question, answer, graded = by_id[i], self.run.answers[i], self.graded[i]
+            hidden = self.hidden(i)
+            document = self.documents.get(question.doc or "")
+            rows.append(
+                Failure(
+                    question_id=i,
+                    label=graded.label or "",
+                    by=graded.by,
+                    cause=self.causes[i].name,
+                    question="" if hidden else question.question,
+                    expected="" if hidden else question.expected,
+                    got="" if hidden else answer.text or f"declined: {answer.reason}",
+                    doc="" if hidden else question.doc or "",
+                    owner=document.owner if document else "",
+                    hidden=hidden,
+                )
+            )
+        return rows
+
+    # -- the form ------------------------------------------------------------------------------------------------------
+
+    def items(self) -> list[Item]:
+        """The answers that the expert reads, blind: no judge's label, no retriever's name, no rank."""
+        by_id = {q.id: q for q in self.questions}
+        return [self._item(by_id[i], self.order.index(i) + 1) for i in self.to_read]
+
+    def _item(self, question: Question, position: int) -> Item:
+        answer, document = self.run.answers[question.id], self.documents.get(question.doc or "")
+        shown = []
+        for number, hit in enumerate(answer.hits, start=1):
+            p = self.built.passages[hit["id"]]
+            shown.append(
+                ShownPassage(
+                    number=number,
+                    text=p.text,
+                    groups=p.groups,
+                    doc=p.doc,
+                    title=p.title,
+                    headings=p.headings,
+                    link=p.link,
+                    updated=p.updated,
+                    cited=p.id in answer.cited,
+                )
+            )
+        return Item(
+            question_id=question.id,
+            run_id=self.run.id,
+            answer_sha=answer.sha,
+            question=question.question,
+            answer=answer.text or "",
+            passages=tuple(shown),
+            expected=question.expected,
+            doc=question.doc or "",
+            doc_title=document.title if document else "",
+            doc_link=document.link if document else "",
+            doc_updated=document.updated if document else "",
+            doc_groups=document.groups if document else frozenset(),
+            position=position,
+        )
+
+    # -- week 2 --------------------------------------------------------------------------------------------------------
+
+    def threshold(self) -> Sweep:
+        """The sweep of the decline threshold, over all of the order up to the last answer that the expert read."""
+        covered = set(self.sample.covered)
+        asked = [q for q in self.questions if q.id in covered]
+        rows, _ = scored_answers(asked, self.run.answers, self.graded)
+        return sweep(rows, self.settings.threshold_max_wrong, self.settings.pilot.seed)
+
+    def judgements(self) -> list[Judgement]:
+        """Each acceptance criterion against this run: met, not met, or not decided by this many questions."""
+        return [acceptance(c, self._measured(c.measure)) for c in criteria(self.settings)]
+
+    def _measured(self, measure: str) -> Share | Estimate | None:
+        if measure == "hit5":
+            return self.retrieval.hit5
+        if measure == LEAK_MEASURE:
+            return self.leaks.share
+        estimate: Estimate | None = getattr(self.headline, measure)
+        return estimate if self.labelled[0] >= self.labelled[1] else None
+
+    def decision(self, changes_left: int = 0) -> Decision:
+        """Build, test fine-tuning, fix the documents, stop, or not decided; with its reasons."""
+        return decide(self.judgements(), self.pareto, self.leaks.share.count, changes_left)
+
+    def usage(self) -> Usage | None:
+        """Mean tokens a question; None where no model reported any."""
+        return usage(self.run.answers.values())
+
+    def stage_times(self) -> list[StageTime]:
+        """Seconds per stage against the budgets."""
+        return stage_times(self.run.answers.values(), self.settings.budgets)
+
+
+def criteria(settings: Settings) -> list[Criterion]:
+    """The acceptance criteria of pilot.toml."""
+    return [
+        Criterion(
+            c.name,
+            c.measure,
+            "at_most" if c.at_most is not None else "at_least",
+            c.at_most if c.at_most is not None else c.at_least or 0.0,
+            c.of,
+        )
+        for c in settings.acceptance
+    ]
+
+
+def what_can_be_shown(settings: Settings, questions: Iterable[Question]) -> list[str]:
+    """What this many questions can show of each criterion, to be printed when the criteria are locked."""
+    asked = list(questions)
+    answerable = sum(q.answerable for q in asked)
+    return [can_show(c, answerable if c.measure == "hit5" else len(asked)).words for c in criteria(settings)]

@@ -1,0 +1,46 @@
+"""What tests in a browser share: one JupyterLab a session, one chromium a module."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def _skip_without_browser() -> None:
+    pytest.importorskip("playwright.sync_api", reason="playwright is not installed: no browser test was run")
+    from lab import CHROMIUM
+
+    if not Path(CHROMIUM).exists():
+        pytest.skip(f"{CHROMIUM} does not exist: no browser test was run")
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A JupyterLab that ends with the session."""
+    _skip_without_browser()
+    from lab import jupyterlab
+
+    with jupyterlab(tmp_path_factory.mktemp("lab")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium; it ends with the module, because its event loop would be in the way of later ones."""
+    _skip_without_browser()
+    from lab import chromium
+
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """An empty page of 1280 x 800."""
+    from lab import SCREEN
+
+    context = browser.new_context(viewport=SCREEN)
+    context.set_default_timeout(10_000)
+    yield context.new_page()
+    context.close()

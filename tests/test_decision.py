@@ -1,0 +1,139 @@
+"""Acceptance, what a number of questions can show, and the decision."""
+
+import pytest
+from scipy import stats
+
+from rag_pilot.analysis.causes import CauseCount, Pareto
+from rag_pilot.analysis.decision import Criterion, acceptance, can_show, chance_to_meet, decide, questions_to_decide
+from rag_pilot.analysis.headline import estimate
+from rag_pilot.analysis.shares import Share
+from rag_pilot.errors import SettingsError
+
+WRONG = Criterion("wrong answers", "wrong", "at_most", 0.05, "all questions")
+HIT = Criterion("documents found", "hit5", "at_least", 0.8, "answerable questions")
+
+
+@pytest.mark.parametrize(
+    ("n", "met", "not_met"), [(100, 1, 10), (150, 2, 13), (200, 4, 16), (300, 8, 22), (400, 12, 28), (800, 29, 51)]
+)
+def test_counts_that_decide_five_percent(n, met, not_met):
+    shown = can_show(WRONG, n)
+    assert (shown.met_if, shown.not_met_if) == (met, not_met)
+    states = [acceptance(WRONG, Share(k, n)).state for k in (met, met + 1, not_met - 1, not_met)]
+    assert states == ["met", "not decided", "not decided", "not met"]
+
+
+def test_ten_percent_at_two_hundred():
+    assert (can_show(Criterion("w", "wrong", "at_most", 0.1, "all"), 200).met_if) == 12
+    assert (can_show(Criterion("w", "wrong", "at_most", 0.1, "all"), 200).not_met_if) == 28
+
+
+def test_at_least_is_the_mirror_of_at_most():
+    mirrored = Criterion("m", "not hit", "at_most", 0.2, "answerable questions")
+    one, other = can_show(HIT, 172), can_show(mirrored, 172)
+    assert (one.met_if, one.not_met_if) == (172 - other.met_if, 172 - other.not_met_if)
+    assert acceptance(HIT, Share(one.met_if, 172)).state == "met"
+    assert acceptance(HIT, Share(one.not_met_if, 172)).state == "not met"
+
+
+def test_fifty_answers_cannot_show_five_percent():
+    shown = can_show(WRONG, 50)
+    assert shown.met_if is None and "cannot be met" in shown.words
+    assert acceptance(WRONG, Share(0, 50)).state == "not decided"
+    assert can_show(WRONG, 0).met_if is None is can_show(WRONG, 0).not_met_if
+
+
+@pytest.mark.parametrize(("n", "chances"), [(100, (74, 40, 19)), (200, (95, 63, 28)), (400, (100, 94, 58))])
+def test_chances_to_meet_equal_the_table(n, chances):
+    found = [100 * chance_to_meet(WRONG, n, rate) for rate in (0.01, 0.02, 0.03)]
+    assert found == pytest.approx(chances, abs=0.6)
+    k = can_show(HIT, n).met_if
+    assert chance_to_meet(HIT, n, 0.9) == pytest.approx(stats.binom.sf(k - 1, n, 0.9))
+    assert chance_to_meet(WRONG, 50, 0.0) == 0.0
+
+
+def test_no_data_decides_nothing():
+    for nothing in (Share(0, 0), None):
+        found = acceptance(WRONG, nothing)
+        assert (found.state, found.value, found.high) == ("not decided", None, None) and "no data" in found.words
+
+
+def test_a_headline_enters_with_its_effective_number_of_questions():
+    read = [(False, False)] * 49 + [(True, True)]
+    found = estimate("wrong", 0, 200, read, [False] * 98 + [True] * 2)
+    judged = acceptance(WRONG, found)
+    x, n = found.value * found.n_eff, found.n_eff
+    assert n < 199 and judged.high == pytest.approx(stats.beta.ppf(0.95, x + 1, n - x))
+    assert judged.low == pytest.approx(stats.beta.ppf(0.05, x, n - x + 1)) and judged.n == n
+
+
+def test_two_planned_looks_ask_for_more():
+    assert acceptance(WRONG, Share(4, 200)).state == "met"
+    assert acceptance(WRONG, Share(4, 200), looks=2).state == "not decided"
+
+
+def test_how_many_would_decide_at_the_observed_rate():
+    needed = acceptance(WRONG, Share(5, 200)).needed
+    assert stats.beta.ppf(0.95, 0.025 * needed + 1, needed * 0.975) < 0.05
+    assert stats.beta.ppf(0.95, 0.025 * (needed - 1) + 1, (needed - 1) * 0.975) >= 0.05
+    assert 200 < needed < 300
+    close = acceptance(WRONG, Share(9, 200))
+    assert close.needed is None and "not by a practical number" in close.words
+    assert acceptance(WRONG, Share(4, 200)).needed is None
+    assert questions_to_decide(0.0, WRONG) == 59 and questions_to_decide(1.0, WRONG) == 1
+
+
+def test_the_words_carry_denominator_bound_and_what_is_missing():
+    words = acceptance(WRONG, Share(6, 190, {"error": 10})).words
+    assert words.startswith("wrong at most 5 % of all questions: not decided; 6 of 190 (3 %")
+    assert "at most 6.1 %" in words and "Not in it: 10 error." in words
+
+
+@pytest.mark.parametrize(
+    ("direction", "limit", "of"), [("below", 0.05, "all"), ("at_most", 5, "all"), ("at_most", 0.05, "")]
+)
+def test_unfit_criteria_are_refused(direction, limit, of):
+    with pytest.raises(SettingsError, match="criterion 'c'"):
+        Criterion("c", "wrong", direction, limit, of)
+
+
+# -- the decision
+
+MET, OPEN, MISSED = (acceptance(WRONG, Share(k, 200)) for k in (4, 8, 20))
+
+
+def failures(**counts):
+    total = sum(counts.values())
+    rows = sorted(counts.items(), key=lambda item: -item[1])
+    return Pareto(tuple(CauseCount(name, Share(k, total)) for name, k in rows), total, 0, 0)
+
+
+MIXED = failures(not_retrieved=8, missing_or_stale=8, format_or_tone=4)
+
+
+@pytest.mark.parametrize(
+    ("judgements", "causes", "more", "verdict"),
+    [
+        ([MET, MET], MIXED, {}, "build"),
+        ([MET, MET], MIXED, {"leaking": 1}, "stop"),
+        ([MET, OPEN], MIXED, {}, "not_decided"),
+        ([], MIXED, {}, "not_decided"),
+        ([MET, MISSED], MIXED, {}, "stop"),
+        ([MET, MISSED], MIXED, {"changes_left": 2}, "not_decided"),
+        ([OPEN, MISSED], failures(missing_or_stale=11, not_retrieved=9), {}, "fix_documents"),
+        ([OPEN, MISSED], failures(missing_or_stale=10, not_retrieved=10), {}, "stop"),
+        ([MISSED], failures(format_or_tone=11, not_retrieved=9), {}, "test_fine_tuning"),
+        ([MISSED], failures(), {}, "stop"),
+    ],
+)
+def test_decisions(judgements, causes, more, verdict):
+    found = decide(judgements, causes, **more)
+    assert found.verdict == verdict and len(found.reasons) == 2 and all(found.reasons)
+
+
+def test_reasons_name_the_missed_criterion_the_counts_and_how_few_they_are():
+    first, second = decide([MET, MISSED], failures(missing_or_stale=5, not_retrieved=2)).reasons
+    assert (
+        first == "1 of 2 criteria are met; missed: wrong answers." and "5 of 7" in second and "few to go by" in second
+    )
+    assert MISSED.state == "not met" and OPEN.words in decide([MET, OPEN], MIXED).reasons[1]
