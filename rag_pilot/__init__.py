@@ -1,3 +1,47 @@
-"""A two-week pilot that measures whether an assistant on your own documents works."""
+"""A two-week pilot that measures whether an assistant on your own documents works.
+
+Names are loaded at first use, so that `import rag_pilot` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .answering.answerer import answer as answer
+    from .errors import PilotError as PilotError
+    from .evaluation import run_eval as run_eval
+    from .ledger import Ledger as Ledger
+    from .pilot import Pilot as Pilot
+    from .reporting import figures as figures
+    from .reporting import tables as tables
+    from .results import Result as Result
+    from .results import retrievers as retrievers
+    from .results import what_can_be_shown as what_can_be_shown
+    from .retrieval.hybrid import HybridIndex as HybridIndex
+    from .trace import trace as trace
+
+_HOMES = {
+    "HybridIndex": "retrieval.hybrid",
+    "Ledger": "ledger",
+    "Pilot": "pilot",
+    "PilotError": "errors",
+    "Result": "results",
+    "answer": "answering.answerer",
+    "figures": "reporting",
+    "retrievers": "results",
+    "run_eval": "evaluation",
+    "tables": "reporting",
+    "trace": "trace",
+    "what_can_be_shown": "results",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = import_module(f".{_HOMES[name]}", __name__)
+    return import_module(f".{_HOMES[name]}.{name}", __name__) if name in ("figures", "tables") else getattr(home, name)

@@ -14,7 +14,7 @@ from typing import Any
 
 from .analysis.comparison import Comparison, compare, confirmed, detectable, level
 from .analysis.grades import judge_label
-from .errors import DataError
+from .errors import DataError, ModelError
 from .pilot import Pilot, Variant
 from .records import Answer, append_jsonl, fingerprint, read_jsonl
 from .results import Result
@@ -33,7 +33,13 @@ class Tried:
     after: Result
     comparison: Comparison
     entry: Mapping[str, Any]
+    planned: Mapping[str, Any]
     to_read: tuple[str, ...] = ()  # questions whose two versions the expert must read before it can be decided
+
+    @property
+    def example(self) -> str | None:
+        """A question that the change fixed, else one that it broke, else None: the one to trace."""
+        return next(iter((*self.comparison.fixed, *self.comparison.broken)), None)
 
 
 class Ledger:
@@ -42,6 +48,7 @@ class Ledger:
     def __init__(self, pilot: Pilot) -> None:
         self.pilot = pilot
         self.path: Path = pilot.results / "changes.jsonl"
+        self.skipped: dict[str, str] = {}  # change -> why it could not be tried on this machine
 
     def lines(self) -> list[dict[str, Any]]:
         """Every line, oldest first."""
@@ -102,7 +109,7 @@ class Ledger:
             "questions": answerable,
             "before": before.run.info["fingerprint"],
         }
-        self._note("planned", planned, fingerprint(planned))
+        plan = self._note("planned", planned, fingerprint(planned))
         after = self.result((*before_names, name))
         comparison, to_read = self._compare(change, before, after, at_level)
         known = fingerprint([planned, after.run.info["fingerprint"], comparison.before.n, _evidence(comparison)])
@@ -124,7 +131,17 @@ class Ledger:
             "verdict": comparison.verdict,
             "words": comparison.words,
         }
-        return Tried(change, before, after, comparison, self._note("verdict", entry, known), to_read)
+        return Tried(change, before, after, comparison, self._note("verdict", entry, known), plan, to_read)
+
+    def attempt_all(self) -> list[Tried]:
+        """All planned changes in order, decided ones read back; one whose model is not installed is in `skipped`."""
+        tried = []
+        for change in self.pilot.settings.change:
+            try:
+                tried.append(self.attempt(change.name))
+            except ModelError as fault:
+                self.skipped[change.name] = str(fault)
+        return tried
 
     def _compare(self, change: Change, before: Result, after: Result, at: float) -> tuple[Comparison, tuple[str, ...]]:
         if change.measure == "hit5":

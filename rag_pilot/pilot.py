@@ -204,10 +204,10 @@ class Pilot:
         def prefix(passage: Passage) -> str:
             return prefix_of(passage.title, passage.headings) + "\n" if titles else ""
 
-        window = Splitter(min(embedding.model.max_tokens - 2, 254), settings.passages.overlap, count)
+        window = Splitter(embedding.model.window, settings.passages.overlap, count)
         index = HybridIndex(
             passages,
-            embedding,
+            None if table.method == "keyword" else embedding,
             method=table.method,
             tokenizer=tokenizer(settings.pilot.languages),
             bm25=table.bm25,
@@ -293,7 +293,8 @@ class Pilot:
                 )
         settings = variant.settings
         built = self.build(variant)
-        built.index.embed.queries([built.index.rewrite(q.question) for q in questions])
+        if built.index.embed is not None:
+            built.index.embed.queries([built.index.rewrite(q.question) for q in questions])
         return run_eval(
             questions,
             built.index,
@@ -309,7 +310,9 @@ class Pilot:
 
     def compare_retrievers(self, variant: Variant | None = None) -> dict[str, Run]:
         """Keyword, dense and hybrid over the same questions, in memory, nothing answered: for measures of retrieval."""
-        built = self.build(variant)
+        variant = variant or self.baseline
+        settings = variant.settings.changed({"retrieval.method": "hybrid"})
+        built = self.build(Variant(settings, variant.changes))
         built.index.embed.queries([built.index.rewrite(q.question) for q in self.questions])
         return {
             method: run_eval(self.questions, built.index.using(method), lambda _: NOT_FOUND, min_similarity=None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from .analysis.causes import Cause, Facts, Pareto, causes, pareto
 from .analysis.cost import StageTime, Usage, stage_times, usage
@@ -36,9 +37,12 @@ from .evaluation import Run
 from .grading.agreement import Gate, gate
 from .grading.items import Item, ShownPassage
 from .grading.labels import LabelStore
-from .pilot import Built, Pilot
+from .pilot import Built, Pilot, Variant
 from .records import Document, Label, Question
 from .settings import Settings
+
+if TYPE_CHECKING:
+    from .grading.form import LabelForm
 
 LEAK_MEASURE = "leaks"
 
@@ -276,6 +280,15 @@ class Result:
             position=position,
         )
 
+    def form(self, language: str = "en") -> LabelForm:
+        """The form in which the expert labels; it shows only what her groups may open."""
+        from .grading.form import label_form  # widgets are loaded where they are shown
+
+        pilot = self.settings.pilot
+        groups = frozenset(pilot.annotator_groups) or frozenset({pilot.everyone})
+        store = LabelStore(self.pilot.data / "labels.jsonl")
+        return label_form(self.items(), store, pilot.annotator, seed=pilot.seed, groups=groups, language=language)
+
     # -- week 2 --------------------------------------------------------------------------------------------------------
 
     def threshold(self) -> Sweep:
@@ -324,8 +337,16 @@ def criteria(settings: Settings) -> list[Criterion]:
     ]
 
 
+def retrievers(pilot: Pilot, variant: Variant | None = None) -> dict[str, Result]:
+    """Keyword, dense and hybrid retrieval over the same questions, nothing answered."""
+    built = pilot.build(variant)
+    return {name: Result(pilot, run, built) for name, run in pilot.compare_retrievers(variant).items()}
+
+
 def what_can_be_shown(settings: Settings, questions: Iterable[Question]) -> list[str]:
-    """What this many questions can show of each criterion, to be printed when the criteria are locked."""
+    """What so many questions (200 while there are none) can show of each criterion, printed when it is locked."""
     asked = list(questions)
+    if not asked:
+        return [can_show(c, 200).words for c in criteria(settings)]
     answerable = sum(q.answerable for q in asked)
     return [can_show(c, answerable if c.measure == "hit5" else len(asked)).words for c in criteria(settings)]

@@ -59,7 +59,7 @@ class Acceptance(_Table):
 class PassageTable(_Table):
     """How documents are cut; see corpus/passages.py."""
 
-    max_tokens: int = Field(254, ge=32)
+    max_tokens: int = Field(400, ge=32)
     overlap: float = Field(0.15, ge=0, le=0.5)
     counted_with: str = "all-MiniLM-L6-v2"
 

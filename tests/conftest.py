@@ -35,12 +35,20 @@ def browser() -> Iterator[Any]:
         yield started
 
 
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    """An empty page of 1280 x 800."""
+@pytest.fixture(scope="module")
+def window(browser: Any) -> Iterator[Any]:
+    """A browser window of 1280 x 800 whose pages share one cache."""
     from lab import SCREEN
 
     context = browser.new_context(viewport=SCREEN)
     context.set_default_timeout(10_000)
-    yield context.new_page()
+    yield context
     context.close()
+
+
+@pytest.fixture
+def page(window: Any) -> Iterator[Any]:
+    """An empty page."""
+    opened = window.new_page()
+    yield opened
+    opened.close()

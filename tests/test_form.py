@@ -188,6 +188,13 @@ def test_undo_takes_back_the_last_label_and_shows_its_item(store: LabelStore, cl
     assert "no label to take back" in made.status.value
 
 
+def test_undo_takes_back_what_was_done_last_not_what_comes_last(store: LabelStore, clock: Clock) -> None:
+    made = form(store, clock)
+    press(made, "1", "1", "ArrowLeft", "ArrowLeft", "3", "u")
+    assert lines(store)[-1] == ("q1", None)
+    assert [line.question_id for line in store.counting()] == ["q2"]
+
+
 def test_undo_keeps_the_note_for_the_next_try(store: LabelStore, clock: Clock) -> None:
     made = form(store, clock)
     press(made, "1", note="long note")

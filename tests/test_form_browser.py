@@ -32,7 +32,8 @@ def item(n, long=False):
 
 
 def make(name, count=5, **more):
-    return label_form([item(n, **more) for n in range(1, count + 1)], LabelStore(Path(name)), "Maud", seed=1, groups=STAFF)
+    items = [item(n, **more) for n in range(1, count + 1)]
+    return label_form(items, LabelStore(Path(name)), "Maud", seed=1, groups=STAFF)
 """
 counter = itertools.count(1)
 
@@ -49,9 +50,7 @@ class Form:
             before = self.screen()
             self.page.wait_for_timeout(300)
             self.page.keyboard.press(key)
-            self.page.wait_for_function(
-                f"document.querySelector('.rp-page')?.dataset.screen !== '{before}' && !document.querySelector('[inert]')"
-            )
+            self.page.wait_for_selector(f".rp-page:not([inert]):not([data-screen='{before}'])")
 
     def screen(self) -> str:
         return self.page.locator(".rp-page").get_attribute("data-screen")
@@ -64,7 +63,8 @@ class Form:
 
     def cells(self) -> Any:
         return self.page.evaluate(
-            "[...window.jupyterapp.shell.currentWidget.content.widgets].map(c => [c.model.type, c.model.sharedModel.source])"
+            """[...window.jupyterapp.shell.currentWidget.content.widgets]
+                .map(cell => [cell.model.type, cell.model.sharedModel.source])"""
         )
 
     def run(self) -> None:
@@ -90,8 +90,15 @@ def form(lab: Any, page: Any, request: pytest.FixtureRequest) -> Form:
 
 
 def test_three_items_by_keys_give_three_lines_in_order(form: Form) -> None:
-    form.press("1", "2", "ArrowRight", "Numpad3")
+    form.press("1", "2", "ArrowRight", "3")
     assert form.labels() == [("q1", "correct"), ("q2", "partly"), ("q3", "wrong")]
+
+
+def test_digits_of_a_keyboard_that_needs_shift_for_them_label_too(form: Form) -> None:
+    form.page.wait_for_timeout(300)
+    form.page.locator(".rp-form").dispatch_event("keydown", {"key": '"', "code": "Digit3", "bubbles": True})
+    form.page.wait_for_selector(".rp-prompt")
+    assert form.labels() == [("q1", "wrong")]
 
 
 def test_keys_typed_into_the_note_label_nothing_and_leave_the_notebook_alone(form: Form) -> None:
@@ -141,7 +148,7 @@ def test_a_restarted_kernel_is_noticed_and_the_cell_run_again_resumes(form: Form
 
 def test_keys_pressed_while_the_kernel_is_busy_label_one_item_at_most(form: Form) -> None:
     form.page.wait_for_timeout(300)
-    form.kernel("requestExecute({code: 'import time; time.sleep(2.5)'}) && 0")
+    form.kernel("requestExecute({code: 'import time; time.sleep(4)'}) && 0")
     for key in ("1", "2", "3", "1"):
         form.page.keyboard.press(key)
         form.page.wait_for_timeout(50)

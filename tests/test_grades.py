@@ -68,6 +68,10 @@ def test_adjudicated_replaces_and_repeat_and_spot_never_count():
     assert expert_labels(lines, {"q": A}).current["q"].label == "wrong"
     withdrawn = [*lines[:2], label(None, kind="adjudicated", by="eva")]
     assert expert_labels(withdrawn, {"q": A}).current["q"].label == "correct"
+    again = [
+        label(v, kind="adjudicated", by=who) for v, who in (("wrong", "eva"), ("correct", "ben"), ("partly", "eva"))
+    ]
+    assert expert_labels(again, {"q": A}).current["q"].label == "partly"
     assert expert_labels([label("wrong", kind="repeat"), label("wrong", kind="spot")], {"q": A}).current == {}
 
 

@@ -27,6 +27,8 @@ def test_estimator_equals_the_published_formula_written_out(read, rest, known, o
     cov = max(0.0, matrix[0, 1])
     r2 = max(0.0, 1 - (1 - cov**2 / matrix[0, 0] / matrix[1, 1]) * (n - 1) / (n - 2))
     lam = min(1.0, cov / matrix[1, 1] * (m - n) / m)
+    if len({b for _, b in read} | set(rest)) == 1:
+        r2 = lam = 0.0
     assert (found.r2, found.weight) == (pytest.approx(r2), pytest.approx(lam))
     theta = y[:n].mean() - lam * (f[:n].mean() - np.mean(rest)) if rest else y[:n].mean()
     theta = min(1, max(0, theta))
@@ -62,6 +64,12 @@ def test_a_judge_that_always_says_the_same_changes_nothing(read, k):
     alone = estimate("correct", 5, 300, [(y, False) for y, _ in read], [False] * k)
     with_it = estimate("correct", 5, 300, read, [read[0][1]] * k)
     assert with_it.value == pytest.approx(alone.value) and with_it.r2 == alone.r2 == 0
+
+
+def test_no_fault_among_fifty_and_no_judge_is_labels_alone():
+    found = estimate("wrong", 0, 150, [(False, False)] * 50, [False] * 100)
+    s = 1 / 52
+    assert found.n_eff == pytest.approx(s * (1 - s) / (s * (1 - s) / 150 + s * (1 - s) * (1 / 50 - 1 / 150)))
 
 
 @given(rows, st.integers(0, 30), st.integers(0, 30))

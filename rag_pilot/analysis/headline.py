@@ -64,8 +64,8 @@ def estimate(label: str, known: int, asked: int, read: Sequence[tuple[bool, bool
     """The share of `label` over `asked` questions, `known` of which have it by rule.
 
     `read` holds (expert says so, judge says so) for the answers read, `unread` what the judge says of the others that
-    need a person; where there is no judge, False throughout. One extra row, a quarter in each cell, steadies the
-    judge's weight.
+    need a person; where there is no judge, False throughout: that is labels alone. One extra row, a quarter in each
+    cell, steadies the judge's weight.
     """
     n, m = len(read), len(read) + len(unread)
     if n == 0 < m or asked < max(m, 1) or known > asked - m:
@@ -73,7 +73,8 @@ def estimate(label: str, known: int, asked: int, read: Sequence[tuple[bool, bool
     theta, smoothed, weight, r2, labelling = 0.0, 0.0, 0.0, 0.0, 0.0
     if n:
         y, f = np.asarray(read, dtype=float).T
-        weight, r2 = _judge_weight(y, f, m)
+        if len({judge for _, judge in read}.union(unread)) == 2:  # a judge that says the same of all says nothing
+            weight, r2 = _judge_weight(y, f, m)
         gap = float(f.mean() - np.mean(unread)) if unread else 0.0
         theta = min(1.0, max(0.0, float(y.mean()) - weight * gap))
         smoothed = (n * theta + 1) / (n + 2)

@@ -152,7 +152,7 @@ def label_shares(graded: Mapping[str, Graded]) -> dict[str, Share]:
     """The share of each label and of errors. A failed call stays in the denominator: failing must not raise a score."""
     counts = Counter("error" if g.by == "error" else g.label for g in graded.values())
     missing = {"not graded": counts[None]} if counts[None] else {}
-    n = len(graded) - counts[None] - counts["error"]
+    n = len(graded) - counts[None]
     return {name: Share(counts[name], n, missing) for name in (*LABELS, "error")}
 
 

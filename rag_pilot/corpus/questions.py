@@ -96,6 +96,7 @@ def _question(row: Mapping[str, Any], everyone: str | None) -> Question:
     for name in (*_TEXTS, "doc"):
         if not isinstance(row.get(name), str | None):
             raise ValueError(f"{name} is {row[name]!r}; expected text")
+    row = {name: value for name, value in row.items() if value is not None or name in ("groups", "answerable")}
     for name in ("groups", "also"):
         names = row.get(name, [])
         if not isinstance(names, list) or not all(isinstance(item, str) for item in names):
@@ -111,8 +112,7 @@ def _question(row: Mapping[str, Any], everyone: str | None) -> Question:
         groups = group_names(row["groups"]) if row["groups"] else frozenset()
     except ValueError as fault:
         raise ValueError(f"groups {fault}") from None
-    values = {name: value for name, value in row.items() if value is not None}
-    return Question.from_json(values | {"groups": groups | ({everyone} if everyone else set())})
+    return Question.from_json({**row, "groups": groups | ({everyone} if everyone else set())})
 
 
 # -- checking ----------------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def _sizes(questions: Sequence[Question]) -> Iterator[Finding]:
     what = f"{len(none)} of {n} questions ({len(none) / n:.0%}) are unanswerable; expected {low:.0%} to {high:.0%}"
     if len(none) in (0, n):
         yield _error(what, (), "both kinds are needed: declining is measured on one, answers on the other")
-    elif not low < len(none) / n <= high:
+    elif not low <= len(none) / n <= high:
         yield _warning(what, none, "add questions of the kind that is too rare")
 
 

@@ -93,7 +93,7 @@ def closing_page(lines: list[str], heading: str, say: Texts) -> str:
 def heading(count: str, done: int, total: int, notes: list[str], say: Texts) -> str:
     """The line above an item: how far she is, and what she should know about the queue."""
     bar = f'<progress max="{max(total, 1)}" value="{done}" aria-label="{escape(count)}"></progress>'
-    told = f'<span class="rp-muted">{escape(" · ".join(notes))}</span><span class="rp-gap"></span>'
+    told = f'<span class="rp-muted rp-notes">{escape(" · ".join(notes))}</span>'
     buttons = [_button("ArrowLeft", say["back"], "←")] + [_button(key, say[what]) for key, what in _HEAD_KEYS]
     return f'<header class="rp-head"><b>{escape(count)}</b>{bar}{told}{"".join(buttons)}</header>'
 
@@ -200,7 +200,7 @@ def _button(
 
 def _help(say: Texts) -> str:
     labels = [(f"{key} {say[label]}", say[f"{label}_means"]) for key, label in LABEL_KEYS.items()]
-    keys = [("5 – 9", say["why"]), ("u", say["undo"]), ("s", say["skip"]), ("n", say["note"])]
+    keys = [(f"{min(CAUSE_KEYS)} – {max(CAUSE_KEYS)}", say["why"]), ("u", say["undo"]), ("s", say["skip"]), ("n", say["note"])]
     keys += [("Esc", say["leave_note"]), ("← →", f"{say['back']}, {say['next']}"), ("?", say["show_help"])]
     rows = "".join(f"<dt>{escape(term)}</dt><dd>{escape(meaning)}</dd>" for term, meaning in labels + keys)
     return f'<div class="rp-help" role="dialog" aria-label="{escape(say["help"])}" hidden><dl>{rows}</dl></div>'

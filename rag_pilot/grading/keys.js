@@ -21,6 +21,7 @@ function render({ model, el }) {
     open.add(id);
     timer ||= setTimeout(() => { // the notice, and the page usable again so that a note can be copied
       el.textContent = model.get("notice");
+      el.scrollIntoView({ block: "nearest" });
       if (find(".rp-page")) find(".rp-page").inert = false;
     }, 2000);
     if (key !== "fields") {
@@ -41,6 +42,7 @@ function render({ model, el }) {
     if (done !== blocking) return;
     blocking = null;
     if (find(".rp-page")) find(".rp-page").inert = false;
+    find(".rp-status[role=alert]")?.scrollIntoView({ block: "nearest" });
     if (!first) return;
     first = false;
     root().scrollIntoView({ block: "nearest" });

@@ -43,6 +43,11 @@ class Model:
     max_tokens: int = 512
     languages: tuple[str, ...] = ()
 
+    @property
+    def window(self) -> int:
+        """Tokens of text that the model reads: its limit less two special tokens and its prefix."""
+        return self.max_tokens - 2 - 3 * bool(self.passage_prefix)
+
 
 MODELS = {
     m.name: m

@@ -1,0 +1,247 @@
+"""What the pages of a report say: the sponsor's first page, and the frame around each executed notebook.
+
+Texts of questions, answers and documents reach a page only where the pilot's readers may see them; the rest is counted
+with the groups that are needed. Which file a page goes to, and how notebooks are run, is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from .. import __version__
+from ..analysis.cost import Prices, StageTime, monthly_cost
+from ..analysis.headline import Estimate
+from ..analysis.shares import percent
+from ..ledger import Ledger
+from ..results import Failure, Result
+from . import figures, tables
+from .html import STYLE, Html, link
+from .words import DECISION, MEASURE, cause_name, plural
+
+TEMPLATES = Path(__file__).parent / "templates"
+WRONG_SHOWN = 3  # a sponsor asks for three real wrong answers
+REREAD = 20  # real answers that a person re-reads each month after launch (the method)
+
+
+@dataclass(frozen=True)
+class Page:
+    """One notebook's page: its file, its heading, its goal in a sentence, and the converted body."""
+
+    file: str
+    title: str
+    goal: str
+    body: str
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What stands on every page: which run, when, of which data, for whom, and what the numbers cannot support."""
+
+    pilot: str
+    facts: tuple[tuple[str, str], ...]
+    prints: tuple[tuple[str, str], ...]
+    limits: tuple[str, ...]
+    readers: str
+    made: str
+    version: str = __version__
+
+
+def stamp(result: Result) -> Stamp:
+    """The stamp of a run."""
+    info, config = result.run.info, result.run.info.get("config", {})
+    prints = {
+        "run": info.get("fingerprint", ""),
+        **{name: config.get(name, "") for name in ("questions", "documents", "access")},
+    }
+    models = ", ".join(info.get("models", ())) or str(config.get("answer", {}).get("kind", ""))
+    return Stamp(
+        pilot=result.settings.pilot.title,
+        facts=(
+            ("Run", result.run.id),
+            ("of", str(info.get("date", ""))),
+            ("Questions", f"{len(result.questions)}"),
+            ("Answered by", models),
+            ("Data", str(prints["run"])),
+        ),
+        prints=tuple((f"{name} fingerprint", str(value)) for name, value in prints.items() if value),
+        limits=limits(result),
+        readers=", ".join(sorted(result.pilot.readers)),
+        made=date.today().isoformat(),
+    )
+
+
+def limits(result: Result) -> tuple[str, ...]:
+    """What the numbers of a run cannot support, the weightiest first."""
+    n = len(result.questions)
+    none = sum(not q.answerable for q in result.questions)
+    return (
+        f"They describe questions like these {n} ({percent(none / n) if n else 0} % unanswerable, this mix of topics): "
+        "other questions, and the ones not used to mend the system, can do worse.",
+        "They hold for this run alone: other documents, settings, access rights or another model need a new run.",
+        "A gain was measured on the questions that prompted the change; expect less of it in use.",
+        "“Not decided” is not “met”: so many questions cannot tell, and the page says how many could.",
+        "A topic with under 30 questions has counts, not a rank; one with under 10 says nothing.",
+        "Cost is an estimate from the tokens of this run and the prices in pilot.toml; speed is that of this machine.",
+    )
+
+
+def notebook_page(page: Page, pages: Sequence[Page], stamped: Stamp) -> str:
+    """One notebook's page with its neighbours linked."""
+    place = pages.index(page)
+    return _render(
+        "notebook.html.j2",
+        title=f"{page.title} – {stamped.pilot}",
+        stamp=stamped,
+        body=Html(page.body),
+        before=pages[place - 1] if place else None,
+        after=pages[place + 1] if place + 1 < len(pages) else None,
+    )
+
+
+def front_page(ledger: Ledger, result: Result, tasks: int, pages: Sequence[Page], stamped: Stamp) -> str:
+    """The sponsor's page: decision, score, criteria, pictures, wrong answers, owners, cost, what watches it.
+
+    `tasks` is how many documents stand in the tasks.csv beside the page.
+    """
+    decision = result.decision(ledger.left())
+    return _render(
+        "front.html.j2",
+        title=f"{stamped.pilot}: result of the pilot",
+        stamp=stamped,
+        verdict=decision.verdict,
+        decision=DECISION[decision.verdict],
+        reasons=decision.reasons,
+        numbers=_numbers(result),
+        headline=result.headline.words,
+        criteria=tables.judgements(result.judgements()),
+        pictures=_pictures(ledger, result),
+        wrong=_wrong(result),
+        owners=tables.tasks(result),
+        tasks=tasks,
+        cost=_cost(result),
+        speed=_speed(result.stage_times()),
+        launch=_launch(result),
+        pages=pages,
+    )
+
+
+def _render(name: str, **values: Any) -> str:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=lambda value: Markup(value) if isinstance(value, Html) else value,
+    )
+    style = Html(STYLE + "\n" + (TEMPLATES / "report.css").read_text(encoding="utf-8").strip())
+    return environment.get_template(name).render(style=style, **values)
+
+
+# -- the parts of the first page ---------------------------------------------------------------------------------------
+
+
+def _numbers(result: Result) -> list[dict[str, str]]:
+    head = result.headline
+    rows = [(name, getattr(head, name)) for name in ("correct", "wrong", "declined")]
+    shown = [_number(name, e.value, _span(e)) for name, e in rows if e is not None]
+    if head.partly is not None and shown:
+        shown.insert(1, _number("partly", head.partly, "the remainder"))
+    return shown
+
+
+def _number(label: str, value: float, span: str) -> dict[str, str]:
+    return {"label": label, "value": f"{percent(value)} %", "span": span}
+
+
+def _span(estimate: Estimate) -> str:
+    return f"between {percent(estimate.interval.low)} and {percent(estimate.interval.high)} %"
+
+
+def _pictures(ledger: Ledger, result: Result) -> list[Html]:
+    first = ledger.result(())
+    runs = {"first run": first, "final run": result} if first.run.id != result.run.id else {"this run": result}
+    return [
+        figures.labels({name: r.label_shares for name, r in runs.items()}),
+        figures.retrieval({name: r.retrieval for name, r in runs.items()}),
+        figures.changes([ledger.attempt(name) for name in ledger.verdicts()]),
+    ]
+
+
+def _wrong(result: Result) -> dict[str, Any]:
+    wrong = result.failures("wrong")
+    shown = [f for f in wrong if not f.hidden]
+    hidden = [f for f in wrong if f.hidden]
+    graded = sum(g.label is not None for g in result.graded.values())
+    words = f"{plural(len(wrong), 'answer')} of {graded} with a label {'is' if len(wrong) == 1 else 'are'} wrong"
+    words += f"; the first {len(shown[:WRONG_SHOWN])} in the order of reading:" if shown else "."
+    if hidden:
+        groups = ", ".join(sorted({name for f in hidden for name in f.hidden.split(", ")}))
+        words += f" {len(hidden)} of them {'is' if len(hidden) == 1 else 'are'} not shown here: that needs {groups}."
+    return {"words": words, "cases": [_case(f, result) for f in shown[:WRONG_SHOWN]]}
+
+
+def _case(failure: Failure, result: Result) -> dict[str, object]:
+    lang = next((q.lang for q in result.questions if q.id == failure.question_id), "")
+    document = result.documents.get(failure.doc)
+    named = link(document.link, document.title) if document else failure.doc or "none: the documents cannot answer it"
+    return {
+        "id": failure.question_id,
+        "lang": Markup(' lang="{}"').format(lang) if lang else "",
+        "question": failure.question,
+        "expected": failure.expected or "a decline",
+        "got": failure.got,
+        "document": named,
+        "cause": cause_name(failure.cause),
+        "by": {"expert": result.settings.pilot.annotator, "judge": "the judge"}.get(failure.by, failure.by),
+    }
+
+
+def _cost(result: Result) -> str:
+    table, used = result.settings.cost, result.usage()
+    if used is None:
+        return (
+            "No tokens were reported, so nothing is priced: the extractive answerer asks no model. "
+            "With a model this line states the monthly cost."
+        )
+    money = monthly_cost(table.questions_per_month, used, Prices(table.input_per_million, table.output_per_million))
+    absent = {"declined without a call, free": used.without_call, "without a token count": used.not_reported}
+    apart = "".join(f", {n} {what}" for what, n in (absent | {"failed": used.errors}).items() if n)
+    return (
+        f"About {money:,.0f} {table.currency} a month for {table.questions_per_month:,} questions: {used.tokens_in:,.0f} "
+        f"tokens in and {used.tokens_out:,.0f} out a question, measured over {used.n}{apart}; prices from pilot.toml "
+        f"({table.input_per_million:g} and {table.output_per_million:g} a million tokens)."
+    )
+
+
+def _speed(times: Sequence[StageTime]) -> str:
+    total = next((t for t in times if t.stage == "total" and t.p50 is not None), None)
+    if total is None:
+        return "No time was measured."
+    words = f"Half of {plural(total.n, 'answer')} took {total.p50:.2g} seconds or less"
+    words += f", 95 % took {total.p95:.2g} or less" if total.p95 is not None else " (too few for a 95th percentile)"
+    if total.within is not None:
+        words += f"; the budget of {total.budget:g} seconds is {'kept' if total.within else 'not kept'}"
+    return f"{words}. Stages stand on the page of the decision."
+
+
+def _launch(result: Result) -> str:
+    alerts = [
+        f"{MEASURE.get(c.measure, c.measure)} {'rises above' if c.at_most is not None else 'falls below'} "
+        f"{100 * (c.at_most if c.at_most is not None else c.at_least or 0):g} %"
+        for c in result.settings.acceptance
+    ]
+    when = f", and an alert says when {' or '.join(alerts)}" if alerts else ""
+    return (
+        f"The {len(result.questions)} questions stay as the release gate: no change of documents, settings or model goes "
+        f"live before it has passed them{when}; each month a person reads about {REREAD} real answers, and every "
+        "question that failed joins the set."
+    )

@@ -1,0 +1,40 @@
+"""The tables of a pilot: each a function of plain results that returns a piece of a page.
+
+They show every number with what it was counted over, say 'not measured' where nothing was, and show text of documents,
+questions and answers only where the pilot's readers may see it.
+"""
+
+from .answers import four_way, gate, headline, label_shares, progress, run, stamp
+from .failures import failures, pareto, tasks, trace
+from .plan import cost, cost_plan, criteria, decision, decision_table, judgements
+from .sources import composition, documents, findings, index, retrievers, segments
+from .week2 import ledger, threshold, tried
+
+__all__ = [
+    "composition",
+    "cost",
+    "cost_plan",
+    "criteria",
+    "decision",
+    "decision_table",
+    "documents",
+    "failures",
+    "findings",
+    "four_way",
+    "gate",
+    "headline",
+    "index",
+    "judgements",
+    "label_shares",
+    "ledger",
+    "pareto",
+    "progress",
+    "retrievers",
+    "run",
+    "segments",
+    "stamp",
+    "tasks",
+    "threshold",
+    "trace",
+    "tried",
+]

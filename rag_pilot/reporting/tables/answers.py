@@ -1,0 +1,247 @@
+"""Tables of one run: what it is, what came back, what the expert and the judge say, and the score."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ...analysis.cost import P95_FROM, StageTime
+from ...analysis.headline import Estimate, Headline
+from ...analysis.measures import FourWay
+from ...analysis.shares import Share, percent
+from ...grading.agreement import AGREEMENT_ABOVE, FAULTS_NEEDED, KAPPA_ABOVE, Gate
+from ...records import JUDGE_LABELS, LABELS
+from ..html import NOT_MEASURED, Html, element, join, listing, note, paragraph, section, table, tag
+from ..words import DECLINE, FLAG, LABEL_MEANS, plural
+
+if TYPE_CHECKING:
+    from ...results import Result
+
+
+def stamp(result: Result) -> Html:
+    """Which run this is, and what its numbers cannot support."""
+    info, n = result.run.info, len(result.questions)
+    labelled, wanted = result.labelled
+    who = result.settings.pilot.annotator
+    rows = [
+        ("Run", element("code", result.run.id or "in memory")),
+        ("Date", info.get("date") or "not recorded"),
+        ("Data fingerprint", element("code", info.get("fingerprint") or "not recorded")),
+        ("Questions", n),
+        ("Answered by", ", ".join(info.get("models") or ()) or f"{result.settings.answer.kind} answerer, no model named"),
+    ]
+    limits = [
+        f"They speak of questions like these {n}, in this mix. Other people's questions can come out differently.",
+        "Small differences between categories, languages or runs may be chance: look at the intervals.",
+    ]
+    if labelled < wanted:
+        limits.append(f"{labelled} of {wanted} answers are labelled by {who} so far: no judgement of quality is final.")
+    elif wanted:
+        limits.append(f"Right and wrong are the judgement of {who}, who read {wanted} answers; the rest is estimated.")
+    if info.get("config", {}).get("changes") or info.get("name", "baseline") != "baseline":
+        limits.append("Changes were made because of these very questions: expect less on new ones.")
+    return section(
+        table("This run", ("", "Value"), rows),
+        paragraph(element("strong", "What these numbers cannot support")),
+        listing(limits),
+    )
+
+
+def run(result: Result) -> Html:
+    """What came back: answered, declined, failed, with reasons, tokens, seconds and flags."""
+    answers = list(result.run.answers.values())
+    n, status = len(answers), Counter(a.status for a in answers)
+    reasons = Counter(a.reason or "" for a in answers if a.status == "declined")
+    flags = Counter(flag for a in answers for flag in a.flags)
+    given = [a for a in answers if a.status == "answered"]
+    rows = [(s, status[s], f"of {n}") for s in ("answered", "declined", "error")]
+    parts: list[object] = [
+        paragraph(
+            element("strong", f"{status['answered']} of {plural(n, 'question')} answered, "),
+            f"{status['declined']} declined, {status['error']} in error.",
+        ),
+        table("What came back", ("", "Questions", "Asked"), rows),
+    ]
+    if reasons:
+        named = [(DECLINE.get(r, r or "no reason kept"), k, f"of {status['declined']}") for r, k in reasons.most_common()]
+        parts.append(table("Why it declined", ("Reason", "Questions", "Declined"), named))
+    if status["error"]:
+        faults = Counter(a.reason or "no cause kept" for a in answers if a.status == "error")
+        parts.append(table("Errors, neither declined nor wrong", ("Cause", "Questions"), faults.most_common()))
+    if flags:
+        parts.append(table("Flags", ("What", "Answers"), [(FLAG.get(f, f), k) for f, k in flags.most_common()]))
+    sentences, bare = sum(a.sentences for a in given), sum(a.uncited for a in given)
+    parts += [_tokens(result), stages(result.stage_times())]
+    if sentences:
+        parts.append(note(f"{bare} of {plural(sentences, 'sentence')} in {plural(len(given), 'answer')} cite nothing."))
+    return section(*parts)
+
+
+def _tokens(result: Result) -> Html:
+    used = result.usage()
+    if used is None:
+        return paragraph(f"Tokens: {NOT_MEASURED}, because no answer reports any.")
+    silent = f", {used.not_reported} answers report none" if used.not_reported else ""
+    return paragraph(
+        f"Tokens a question: {used.tokens_in:,.0f} in, {used.tokens_out:,.0f} out (mean of {used.n}{silent})."
+    )
+
+
+def stages(times: list[StageTime]) -> Html:
+    """Time per stage against the budgets, in milliseconds."""
+
+    def state(t: StageTime) -> object:
+        if t.within is None:
+            return "no budget" if t.budget is None else NOT_MEASURED
+        return tag("within" if t.within else "over", "good" if t.within else "bad")
+
+    rows = [(t.stage, t.n, _ms(t.p50), _ms(t.p95), _ms(t.budget, "none"), state(t)) for t in times]
+    return join(
+        [
+            table("Time per stage", ("Stage", "Answers", "Half under", "95 % under", "Budget", ""), rows),
+            note(f"Measured in this run, on this machine. The 95 % figure needs {P95_FROM} answers."),
+        ]
+    )
+
+
+def _ms(seconds: float | None, absent: str = NOT_MEASURED) -> str:
+    if seconds is None:
+        return absent
+    return f"{1000 * seconds:,.0f} ms" if seconds >= 0.01 else f"{1000 * seconds:.1f} ms"
+
+
+def progress(result: Result) -> Html:
+    """How many of the answers that need a person are labelled, and what to do next."""
+    done, wanted = result.labelled
+    stale, beyond = len(result.expert.stale), len(result.sample.beyond)
+    later = [q for q in result.sample.beyond if q not in set(result.to_read)]
+    if not wanted:
+        step = "No answer of this run needs a person: every label follows by rule."
+    elif done < wanted:
+        step = "Next: label the others in notebook 05. The order was fixed before any answer was seen: keep to it."
+    else:
+        step = "Done. Next: notebook 06, the result of week 1."
+    hints = [
+        f"{plural(stale, 'label')} belong to an earlier text of the answer: read the new one." if stale else "",
+        f"{plural(beyond, 'label')} wait until the answer to question {result.sample.waiting} is labelled."
+        if beyond and result.sample.waiting
+        else "",
+        f"{plural(len(later), 'label')} lie further down the order." if later else "",
+    ]
+    bar = element(
+        "progress", f"{done} of {wanted}", value=done, max=max(wanted, 1), aria_label=f"{done} of {wanted} labelled"
+    )
+    return section(
+        paragraph(f"{done} of {wanted} labelled", kind="big"),
+        paragraph(bar),
+        step,
+        listing([h for h in hints if h]) if any(hints) else None,
+    )
+
+
+def gate(found: Gate) -> Html:
+    """Whether the judge may grade single answers, and how it did on the expert's labels."""
+    kind = {"passed": "good", "failed": "bad"}.get(found.state, "open")
+    words = {"passed": "judge admitted", "failed": "judge not admitted", "too few faults": "judge not tested"}
+    figures = [
+        ("Labels that agree", f"{found.agreed} of {found.n}", _bound(found.agreement_low), f"above {AGREEMENT_ABOVE}"),
+        (
+            "Agreement beyond chance (kappa)",
+            f"{found.kappa:.2f}" if found.kappa is not None else "undefined: one label only",
+            _bound(found.kappa_low),
+            f"above {KAPPA_ABOVE}",
+        ),
+        ("Answers not correct, to test it on", f"{found.faults} of {found.n}", "–", f"at least {FAULTS_NEEDED}"),
+    ]
+    rows = [
+        (f"expert: {label}", *(found.matrix.get((label, j), 0) for j in JUDGE_LABELS), f"{same} of {of}")
+        for label, (same, of) in found.recall.items()
+    ]
+    head = ("", *(f"judge: {j}" for j in JUDGE_LABELS), "Recognised")
+    level = f"At least ({100 * found.confidence:g} %)"
+    return section(
+        paragraph(tag(words.get(found.state, "judge not tested"), kind)),
+        found.words,
+        table("The judge against the expert", ("", "Seen", level, "Needed"), figures) if found.n else None,
+        table("Labels of the same answers", head, rows) if found.n else None,
+    )
+
+
+def _bound(value: float | None) -> str:
+    return NOT_MEASURED if value is None else f"{value:.2f}"
+
+
+def headline(found: Headline) -> Html:
+    """The score in one big sentence, then the shares of the four labels and who gave the labels."""
+    if found.correct is None:
+        return section(paragraph("No score yet", kind="big"), found.words)
+    estimates: dict[str, Estimate | None] = {n: getattr(found, n) for n in ("correct", "wrong", "declined")}
+    rows = []
+    for label in LABELS:
+        if label == "partly":
+            share = NOT_MEASURED if found.partly is None else f"{percent(found.partly)} %"
+            rows.append((label, share, "the remainder", "–"))
+        elif (e := estimates[label]) is None:
+            rows.append((label, NOT_MEASURED, NOT_MEASURED, "–"))
+        else:
+            span = f"{percent(e.interval.low)} to {percent(e.interval.high)} %"
+            rows.append((label, f"{percent(e.value)} %", span, f"{e.n_eff:.0f}"))
+    whom = [
+        ("a person", found.by_person),
+        ("the judge, corrected by the person's labels", found.by_judge),
+        ("rule (declines, answers to what cannot be answered)", found.by_rule),
+        ("nobody", found.not_graded),
+        ("failed calls, no label", found.errors),
+        ("asked", found.asked),
+    ]
+    interval = found.correct.interval
+    return section(
+        paragraph(
+            f"{percent(found.correct.value)} % correct: between {percent(interval.low)} and {percent(interval.high)} % "
+            "on questions like these.",
+            kind="big",
+        ),
+        found.words,
+        table(
+            f"Estimated shares of {plural(found.asked, 'question')}",
+            ("Label", "Share", "95 % interval", "Worth so many read by hand"),
+            rows,
+        ),
+        table("Labels given by", ("", "Questions"), whom, total=True),
+    )
+
+
+def four_way(found: FourWay) -> Html:
+    """Answered or declined, by whether the documents can answer."""
+    columns = ("answered", "declined", "error", "not answered")
+    used = [c for c in columns if c in columns[:2] or found.answerable.get(c) or found.unanswerable.get(c)]
+    rows = [
+        (name, *(row.get(c, 0) for c in used), sum(row.get(c, 0) for c in columns))
+        for name, row in (
+            ("The documents can answer", found.answerable),
+            ("The documents cannot answer", found.unanswerable),
+        )
+    ]
+    return section(
+        listing(
+            (
+                f"Of the questions that can be answered, {found.answered.text()} were answered.",
+                f"Of those that cannot, {found.rightly_declined.text()} were declined, as they should be.",
+            )
+        ),
+        table("Answered or declined", ("", *used, "All"), rows),
+        note(f"{plural(found.flagged, 'answered text')} may be a decline in other words: a person reads it.")
+        if found.flagged
+        else None,
+    )
+
+
+def label_shares(shares: Mapping[str, Share]) -> Html:
+    """The share of each label among the answers that have one."""
+    rows = [(name, share, LABEL_MEANS.get(name, "")) for name, share in shares.items()]
+    absent = next((s.missing_text() for s in shares.values() if s.missing_text()), "")
+    return section(
+        table("Labels of the answers that have one", ("Label", "Share", "What it means"), rows),
+        note(f"Not in it: {absent}. These are counts, not the estimate for all questions.") if absent else None,
+    )

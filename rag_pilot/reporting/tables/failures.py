@@ -1,0 +1,144 @@
+"""Tables of what went wrong: causes, bad answers, what owners must mend, and the trace of one question."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...analysis.causes import Pareto
+from ..html import Html, element, join, link, listing, note, paragraph, section, table, tag
+from ..words import MEND, cause_name, plural
+
+if TYPE_CHECKING:
+    from ...results import Failure, Result
+    from ...trace import Place, Seen, Trace
+
+LABEL_TAG = {"wrong": "bad", "partly": "open", "declined": ""}
+
+
+def pareto(found: Pareto) -> Html:
+    """The causes of bad answers, largest first, with what usually mends each."""
+    rows = [(cause_name(row.cause), row.share, MEND.get(row.cause, "")) for row in found.rows]
+    absent = found.rows[0].share.missing_text() if found.rows else ""
+    said = f"The expert named {found.by_expert} of these causes and overruled the rule in {found.overruled}."
+    return section(
+        paragraph(element("strong", f"{plural(found.bad, 'bad answer')}, {found.known} with a known cause. "), said),
+        table("Causes, largest first", ("Cause", "Bad answers", "What usually mends it"), rows),
+        note(f"Not in it: {absent}.") if absent else None,
+    )
+
+
+def failures(found: Sequence[Failure]) -> Html:
+    """Bad answers: what was expected and what came; those the reader may not see are counted by the group needed."""
+    shown = [f for f in found if not f.hidden]
+    hidden = Counter(f.hidden for f in found if f.hidden)
+    rows = [
+        (
+            f.question_id,
+            join([tag(f.label, LABEL_TAG.get(f.label, "")), element("br"), f"by {f.by}"]),
+            join([f.question, *([element("br"), element("small", cause_name(f.cause))])]),
+            f.expected or "nothing: the documents cannot answer it",
+            f.got,
+            join([f.doc or "none", *([element("br"), element("small", f.owner)] if f.owner else [])]),
+        )
+        for f in shown
+    ]
+    head = ("Id", "Label", "Question and cause", "Expected", "Got", "Document and owner")
+    return section(
+        table(f"Bad answers ({len(shown)} of {len(found)} shown)", head, rows, empty="none to show"),
+        listing(f"{plural(k, 'bad answer')} not shown: the reader needs {groups}." for groups, k in sorted(hidden.items()))
+        if hidden
+        else None,
+    )
+
+
+def tasks(result: Result) -> Html:
+    """Documents to mend, by owner: which questions need it and what is missing."""
+    waiting: dict[tuple[str, str], list[str]] = defaultdict(list)
+    details: dict[tuple[str, str], set[str]] = defaultdict(set)
+    readers = result.pilot.readers
+    for question in result.questions:
+        cause = result.causes.get(question.id)
+        if cause is None or cause.name != "missing_or_stale":
+            continue
+        name = question.doc or "no document named"
+        document = result.documents.get(name)
+        groups = document.groups if document else frozenset()
+        hidden = result.hidden(question.id)
+        if document and not groups & readers:
+            name = f"not shown here (needs {' or '.join(sorted(groups))})"
+        elif hidden:
+            name = f"not shown here (needs {hidden})"
+        key = (document.owner if document and document.owner else "no owner named", name)
+        waiting[key].append(question.id)
+        if not hidden:
+            details[key].add(cause.detail)
+    rows = [
+        (owner, name, len(ids), ", ".join(ids), "; ".join(sorted(details[owner, name])) or "not shown here")
+        for (owner, name), ids in sorted(waiting.items(), key=lambda item: (item[0][0], -len(item[1]), item[0][1]))
+    ]
+    head = ("Owner", "Document", "Bad answers", "Questions", "What is wrong")
+    n = sum(len(ids) for ids in waiting.values())
+    return section(
+        table(
+            f"Documents to mend ({plural(len(rows), 'document')}, {plural(n, 'bad answer')})", head, rows, empty="none found"
+        ),
+        note("Only answers that have a label are searched for causes; more labels may add documents."),
+    )
+
+
+def trace(found: Trace) -> Html:
+    """Where the expected document of one question stood in every list, and what the model saw."""
+    if found.hidden:
+        return section(
+            paragraph(tag("not shown", "open"), f" Question {found.question_id}: the reader needs {found.hidden}."),
+            table("Place of the expected document", PLACES, [_place(p) for p in found.places]),
+        )
+    searched = [f"Searched as: {found.searched}"] if found.searched != found.question else []
+    return section(
+        paragraph(element("strong", f"{found.question_id}: "), found.question),
+        listing(
+            [
+                *searched,
+                f"Expected: {found.expected or 'nothing, the documents cannot answer it'}",
+                f"Expected document: {', '.join(found.docs) or 'none'}",
+                f"Came back ({found.status}): {found.text or 'no text'}",
+            ]
+        ),
+        table("Place of the expected document in each list", PLACES, [_place(p) for p in found.places]),
+        table(
+            "What the model saw",
+            ("No.", "Passage", "Expected", "Ranks", "Similarity", "Words shared with the question"),
+            [_seen(s) for s in found.seen],
+            empty="nothing",
+        ),
+        element("details", element("summary", "The prompt"), element("pre", found.prompt)) if found.prompt else None,
+    )
+
+
+PLACES = ("List", "Document", "Passage with the quoted words", "Passages in the list")
+
+
+def _place(place: Place) -> tuple[object, ...]:
+    return (
+        place.name,
+        str(place.document) if place.document is not None else "not in it",
+        str(place.quote) if place.quote is not None else "not in it",
+        place.length,
+    )
+
+
+def _seen(seen: Seen) -> tuple[object, ...]:
+    passage = seen.passage
+    title = passage.title or passage.doc
+    where = " › ".join(h for h in passage.headings if h != title)
+    name = [link(passage.link, title) if passage.link else title, *([element("br"), where] if where else [])]
+    return (
+        str(seen.number),
+        join(name),
+        "yes" if seen.expected else "no",
+        seen.ranks or "none",
+        f"{seen.similarity:.2f}" if seen.similarity is not None else "not measured",
+        ", ".join(seen.shared) or "none",
+    )

@@ -1,0 +1,156 @@
+"""Tables of the plan and of its end: RAG or fine-tuning, cost, acceptance criteria, the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...analysis.cost import Prices, Usage, monthly_cost, what_if
+from ...analysis.decision import Decision, Judgement
+from ...answering.answerer import INSTRUCTIONS
+from ...settings import Settings
+from ..html import NOT_MEASURED, Html, element, join, listing, note, paragraph, section, table, tag
+from ..words import DECISION, MEASURE, plural
+
+CHARACTERS_PER_TOKEN = 4
+"""Rule of thumb for English prose, used for the fixed part of the prompt only."""
+
+STATE = {"met": "good", "not met": "bad", "not decided": "open"}
+
+
+def decision_table() -> Html:
+    """Retrieval or fine-tuning: seven needs, and which of the two serves each."""
+    rows = (
+        ("The knowledge changes often", "Fits: update the document, the next answer uses it", "Poor fit: train again"),
+        ("Readers want to open the source", "Fits: each answer links the passage", "Poor fit: no source to show"),
+        ("Not everybody may read everything", "Fits: passages are filtered per asker", "Poor fit: a model cannot forget"),
+        ("Always the same format or house tone", "Possible by instruction", "Fits: this is what it learns best"),
+        ("Very short waiting time", "Search and long prompts cost time", "Fits: short prompts, a smaller model"),
+        ("Cost of an update", "Low: read the changed document again", "High: new examples, training, tests"),
+        ("Data needed to start", "The documents as they are", "Hundreds of good examples or more"),
+    )
+    return section(
+        table("Retrieval (RAG) or fine-tuning?", ("What you need", "Retrieval over documents", "Fine-tuning"), rows),
+        note("Most company assistants need the first three rows: start with retrieval, measure, then decide."),
+    )
+
+
+def cost_plan(settings: Settings) -> Html:
+    """What a month costs: the formula, its illustration, and the load and prices of this pilot."""
+    own, used = settings.cost, Usage(2600, 200)
+    money = monthly_cost(own.questions_per_month, used, Prices(own.input_per_million, own.output_per_million))
+    rows = [
+        ("Illustration", 10_000, "2,800", "5.00 USD for input and output", "140 USD"),
+        (
+            "This pilot, before it is measured",
+            own.questions_per_month,
+            f"{used.tokens_in + used.tokens_out:,.0f} (assumed)",
+            f"{own.input_per_million:.2f} {own.currency} for input, {own.output_per_million:.2f} for output",
+            f"{money:,.0f} {own.currency}",
+        ),
+    ]
+    head = ("", "Questions a month", "Tokens a question", "Price of a million tokens", "A month costs")
+    return section(
+        paragraph(element("strong", "Monthly cost = questions a month × tokens a question × price of a token.")),
+        table("What a month costs", head, rows),
+        note("The first run measures the tokens; then notebook 09 shows the real figure. Prices are in pilot.toml."),
+    )
+
+
+def criteria(lines: Sequence[str], locked: Mapping[str, Any] | None) -> Html:
+    """The acceptance criteria with what the questions can show of each, and whether they are locked."""
+    names = [c.get("name", "") for c in locked["criteria"]] if locked else []
+    named = names if len(names) == len(lines) else [str(n) for n in range(1, len(lines) + 1)]
+    if locked:
+        state = paragraph(
+            tag("locked", "good"),
+            f" on {locked['date']} by {locked['author']}, {plural(locked['changes_planned'], 'change')} planned, "
+            f"hash {locked['hash']}.",
+        )
+    else:
+        state = paragraph(tag("not locked", "open"), " Agree on the criteria and lock them before the first run.")
+    amendments, entry = [], locked
+    while entry and "amends" in entry:
+        older = entry["amends"]
+        amendments.append(f"Amended on {entry['date']} by {entry['author']} (before: {older['date']}): {entry['why']}")
+        entry = older
+    rows = list(zip(named, lines, strict=True))
+    return section(
+        state,
+        table("What was agreed, and what these questions can show", ("Criterion", "In numbers"), rows, empty="none yet"),
+        listing(amendments) if amendments else None,
+        note("Between the two counts the result is 'not decided by this many questions'."),
+    )
+
+
+def judgements(found: Sequence[Judgement]) -> Html:
+    """Each acceptance criterion against the run: met, not met or not decided."""
+    rows = [(j.criterion.name, tag(j.state, STATE.get(j.state, "")), _agreed(j), _seen(j), _needed(j)) for j in found]
+    head = ("Criterion", "Result", "Agreed", "Measured", "Questions that would decide")
+    met = sum(j.state == "met" for j in found)
+    return section(
+        paragraph(element("strong", f"{met} of {plural(len(found), 'criterion', 'criteria')} met.")) if found else None,
+        table("Acceptance", head, rows, empty="no criterion was agreed"),
+        note("A criterion is met or not met only where the one-sided 95 % bound says so."),
+    )
+
+
+def _agreed(judgement: Judgement) -> str:
+    c = judgement.criterion
+    measure = MEASURE.get(c.measure, c.measure)
+    return f"{measure}: {c.direction.replace('_', ' ')} {100 * c.limit:g} % of {c.denominator}"
+
+
+def _seen(judgement: Judgement) -> str:
+    if judgement.value is None or judgement.low is None or judgement.high is None:
+        return NOT_MEASURED
+    at_most = judgement.criterion.direction == "at_most"
+    bound = f"at most {100 * judgement.high:.1f} %" if at_most else f"at least {100 * judgement.low:.1f} %"
+    return f"{100 * judgement.value:.1f} % ({bound}), n = {judgement.n:.0f}"
+
+
+def _needed(judgement: Judgement) -> str:
+    if judgement.state != "not decided" or judgement.value is None:
+        return "–"
+    return f"about {judgement.needed:,}" if judgement.needed else "no practical number"
+
+
+def decision(found: Decision) -> Html:
+    """What follows from the pilot, in a word, and why."""
+    word, meaning = DECISION.get(found.verdict, (found.verdict, ""))
+    return section(paragraph(word, kind="big"), meaning, listing(found.reasons))
+
+
+def cost(used: Usage | None, settings: Settings) -> Html:
+    """What a month costs at the measured tokens, and what each lever would save."""
+    own = settings.cost
+    if used is None:
+        return section(
+            paragraph(element("strong", "Cost of the model: "), f"{NOT_MEASURED}."),
+            "No answer of this run reports tokens: the extractive answerer asks no model and costs nothing per question.",
+            cost_plan(settings),
+        )
+    prices = Prices(own.input_per_million, own.output_per_million)
+    shown = settings.retrieval.k
+    levers = what_if(
+        own.questions_per_month, used, prices, shown, max(1, round(shown * 5 / 8)), len(INSTRUCTIONS) / CHARACTERS_PER_TOKEN
+    )
+    money = levers[0].cost
+    rows = [(w.lever, f"{w.cost:,.0f}", f"{w.saved:,.0f}") for w in levers]
+    absent = [
+        f"{plural(used.without_call, 'question')} declined before any model was asked: no tokens" if used.without_call else "",
+        f"{plural(used.not_reported, 'answer')} without reported tokens, not in the mean" if used.not_reported else "",
+        f"{plural(used.errors, 'failed call')}, not in the mean" if used.errors else "",
+    ]
+    return section(
+        paragraph(f"{money:,.0f} {own.currency} a month", kind="big"),
+        f"{own.questions_per_month:,} questions a month, {used.tokens_in:,.0f} tokens in and {used.tokens_out:,.0f} out "
+        f"on average over {plural(used.n, 'question')}, {own.input_per_million:.2f} and {own.output_per_million:.2f} "
+        f"{own.currency} a million.",
+        table(
+            "What each lever would save, alone (estimates)",
+            ("Lever", f"{own.currency} a month", f"{own.currency} saved"),
+            rows,
+        ),
+        note(join([a for a in absent if a], "; ") + ".") if any(absent) else None,
+    )

@@ -1,0 +1,152 @@
+"""Tables of week 2: one change at a time, the ledger of all, and the decline threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...analysis.intervals import Interval
+from ...analysis.threshold import Point, Sweep
+from ..html import NOT_MEASURED, Html, element, join, listing, note, paragraph, section, table, tag
+from ..words import VERDICT, cause_name, plural
+
+if TYPE_CHECKING:
+    from ...ledger import Tried
+    from ...results import Result
+
+
+def tried(one: Tried) -> Html:
+    """One change: what was believed, what came of it, the verdict, and the questions that it fixed or broke."""
+    c, change = one.comparison, one.change
+    word, kind = VERDICT.get(c.verdict, (c.verdict, ""))
+    rows = [
+        ("Believed before the run", change.hypothesis),
+        ("Cause that it is to mend", cause_name(change.cause)),
+        ("Before", c.before.text()),
+        ("After", c.after.text()),
+        ("Fixed / broken", f"{len(c.fixed)} / {len(c.broken)} of {plural(c.before.n, 'question')}"),
+        ("Difference", _difference(c.difference, c.interval)),
+        ("Margin of a single score, for comparison", _points(c.article_margin, sign=False)),
+        ("Chance of so good a result without any effect (p)", f"{c.p:.4f}"),
+        ("Needed to keep it (level)", f"at most {c.level:.4f}"),
+        ("Smallest gain that would mostly be seen", _points(one.entry.get("detectable"))),
+    ]
+    unread = [i for i in one.to_read]
+    return section(
+        paragraph(f"{change.name}: {word}", kind="big"),
+        paragraph(tag(word, kind), " ", c.words),
+        table(f"The change, measured by {c.measure}", ("", "Value"), rows),
+        _moved("Fixed", c.fixed, one),
+        _moved("Broken", c.broken, one),
+        _moved("Not measured", c.not_measured, one) if c.not_measured else None,
+        note(f"The expert reads both versions of {plural(len(unread), 'question')}: {', '.join(unread)}.") if unread else None,
+    )
+
+
+def _moved(title: str, ids: Sequence[str], one: Tried) -> Html:
+    by_id = {q.id: q for q in one.before.questions}
+    rows: list[tuple[object, ...]] = []
+    for i in ids:
+        needed = one.before.hidden(i) or one.after.hidden(i)
+        text = f"not shown (needs {needed})" if needed else by_id[i].question if i in by_id else "not in this set"
+        rows.append((i, text, _stood(one.before, i, one.change.measure), _stood(one.after, i, one.change.measure)))
+    what = "Place of the right document" if one.change.measure == "hit5" else "Label"
+    head = ("Id", "Question", f"{what} before", "After")
+    return table(f"{title} ({len(rows)})", head, rows, empty="none")
+
+
+def _stood(result: Result, question_id: str, measure: str) -> str:
+    if measure == "hit5":
+        rank = result.retrieval.ranks.get(question_id)
+        return str(rank) if rank else "not among those shown"
+    graded = result.graded.get(question_id)
+    return f"{graded.label} (by {graded.by})" if graded and graded.label else "not graded"
+
+
+def _points(value: float | None, sign: bool = True) -> str:
+    if value is None:
+        return NOT_MEASURED
+    return f"{100 * value:+.1f} points" if sign else f"±{100 * value:.1f} points"
+
+
+def _difference(value: float | None, interval: Interval | Sequence[float] | None) -> str:
+    if value is None:
+        return NOT_MEASURED
+    low_high = f" ({100 * interval[0]:+.1f} to {100 * interval[1]:+.1f})" if interval else ""
+    return f"{100 * value:+.1f} points{low_high}"
+
+
+def ledger(lines: Sequence[Mapping[str, Any]]) -> Html:
+    """Every change in the order of its lines: what was believed before, and each verdict after."""
+    planned = {line["name"]: line for line in lines if line.get("event") == "planned"}
+    verdicts = [line for line in lines if line.get("event") == "verdict"]
+    waiting = [line for name, line in planned.items() if name not in {v["name"] for v in verdicts}]
+    rows = [_entry(v, planned.get(v["name"], {})) for v in verdicts] + [_entry(w, w) for w in waiting]
+    kept = sum(v["verdict"] == "kept" for v in verdicts)
+    head = ("Change", "Verdict", "Date", "Believed before", "Fixed / broken", "Difference", "p / level")
+    return section(
+        table("Changes tried", head, rows, empty="none so far"),
+        note(
+            f"{kept} of {plural(len(verdicts), 'verdict')} kept. A verdict is never revised. Kept gains were measured on "
+            "the questions that prompted them: expect less."
+        )
+        if verdicts
+        else None,
+    )
+
+
+def _entry(line: Mapping[str, Any], plan: Mapping[str, Any]) -> tuple[object, ...]:
+    word, kind = VERDICT.get(line.get("verdict", ""), (line.get("verdict") or "no verdict yet", "open"))
+    measured = "verdict" in line
+    counts = f"{line['fixed']} / {line['broken']} of {line['questions']}" if measured else NOT_MEASURED
+    believed = [plan.get("hypothesis", "not recorded"), element("br"), element("small", cause_name(plan.get("cause")))]
+    return (
+        join([line["name"], element("br"), element("small", f"by {line.get('measure', '')}")]),
+        tag(word, kind),
+        line.get("date", ""),
+        join(believed),
+        counts,
+        _difference(line.get("difference"), line.get("interval")),
+        f"{line['p']:.4f} / {line['level']:.4f}" if measured else f"– / {line.get('level', 0):.4f}",
+    )
+
+
+def threshold(sweep: Sweep) -> Html:
+    """Whether declining under some similarity helps, and what the rule and cross-validation say."""
+    if sweep.chosen is not None:
+        word, kind = f"decline under {sweep.chosen:.4f}", "good"
+    elif sweep.candidate is not None and sweep.candidate.threshold is None:
+        word, kind = "no threshold needed", "good"
+    else:
+        word, kind = "no useful threshold", "open"
+    rows = [_point("Always answer", sweep.always)]
+    if sweep.candidate is not None and sweep.candidate.threshold is not None:
+        rows.append(_point(f"Decline under {sweep.candidate.threshold:.4f} (the rule's choice)", sweep.candidate))
+    unseen = sweep.wrong_out_of_fold
+    checks = [
+        ("Wrong, on questions that did not choose it", unseen.text() if unseen else NOT_MEASURED),
+        ("At most (one-sided 95 %)", NOT_MEASURED if sweep.wrong_bound is None else f"{100 * sweep.wrong_bound:.1f} %"),
+        (
+            "Gain over always answering, at least",
+            NOT_MEASURED if sweep.gain_bound is None else f"{sweep.gain_bound:+.3f} right answers a question",
+        ),
+        ("Share answered, from fold to fold", _range(sweep.answered_range)),
+        ("Answers without a similarity, never declined by it", str(sweep.without_score)),
+    ]
+    return section(
+        paragraph(tag(word, kind)),
+        sweep.words,
+        table("What the threshold does", ("", "Answered", "Correct", "Wrong"), rows) if sweep.always else None,
+        table("Does it hold on other questions?", ("", "Value"), checks) if sweep.always else None,
+        listing(("A right answer counts 1 and a wrong one −2; a gain is shown only if its bound is above 0.",)),
+    )
+
+
+def _point(name: str, point: Point | None) -> tuple[object, ...]:
+    if point is None:
+        return name, None, None, None
+    return name, *(f"{k} of {point.n}" for k in (point.answered, point.correct, point.wrong))
+
+
+def _range(span: tuple[float, float] | None) -> str:
+    return NOT_MEASURED if span is None else f"{100 * span[0]:.0f} to {100 * span[1]:.0f} %"

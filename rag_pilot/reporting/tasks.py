@@ -1,0 +1,73 @@
+"""What document owners must mend: one task for each document that is missing, out of date or lacks what is asked.
+
+The list is kept as a table in which owners mark what is done; writing it again keeps their marks.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..corpus.access import read_table
+from ..records import write_text
+from ..results import Result
+
+COLUMNS = ("document", "owner", "questions", "what is missing", "done")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One document to be mended, with the questions that need it, by id and text."""
+
+    document: str
+    owner: str
+    questions: tuple[tuple[str, str], ...]
+    missing: str
+
+
+def owners_tasks(result: Result) -> list[Task]:
+    """The tasks that follow from the bad answers of a run, those with the most questions first.
+
+    Only bad answers with a label and the cause missing_or_stale lead to a task. Nothing is hidden: this is for owners.
+    """
+    by_id = {q.id: q for q in result.questions}
+    found: dict[str, list[tuple[str, str]]] = {}
+    details: dict[str, dict[str, None]] = {}
+    for i in result.order:
+        cause = result.causes.get(i)
+        if cause is None or cause.name != "missing_or_stale":
+            continue
+        name = by_id[i].doc or ", ".join(sorted(by_id[i].docs))
+        found.setdefault(name, []).append((i, by_id[i].question))
+        details.setdefault(name, {})[cause.detail] = None
+    return [
+        Task(
+            name,
+            result.documents[name].owner if name in result.documents else "",
+            tuple(asked),
+            "; ".join(details[name]),
+        )
+        for name, asked in sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+    ]
+
+
+def visible(tasks: Sequence[Task], result: Result) -> tuple[list[Task], int]:
+    """The tasks that the pilot's readers may see whole, and how many are left out."""
+    shown = [t for t in tasks if not any(result.hidden(i) for i, _ in t.questions)]
+    return shown, len(tasks) - len(shown)
+
+
+def write_tasks(path: Path, tasks: Sequence[Task], marks: Path | None = None) -> None:
+    """Write a table of tasks; what stands under `done` in `marks` (by default the file itself) is kept by document."""
+    marks = marks or path
+    known = {row["document"]: row["done"] for _, row in read_table(marks, COLUMNS, COLUMNS)} if marks.exists() else {}
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for task in tasks:
+        asked = "; ".join(f"{i}: {question}" for i, question in task.questions)
+        writer.writerow([task.document, task.owner, asked, task.missing, known.get(task.document, "")])
+    write_text(path, text.getvalue())
