@@ -29,7 +29,9 @@ from .records import (
     Question,
     Verdict,
     append_jsonl,
-    read_jsonl,
+    cut_half_line,
+    dumps,
+    fingerprint,
     read_records,
     read_text,
     write_jsonl,
@@ -57,13 +59,19 @@ class Run:
 
     @property
     def labels(self) -> Counter[str]:
-        """How often each label was given by rule and judge; answers without a readable label are `ungraded`."""
-        return Counter(v.label or "ungraded" for v in self.verdicts.values())
+        """How often each label was given by rule and judge, of all questions; `ungraded` and `error` have none."""
+        return Counter(
+            "error" if a.status == "error" else getattr(self.verdicts.get(i), "label", None) or "ungraded"
+            for i, a in self.answers.items()
+        )
 
     @property
     def found(self) -> tuple[int, int]:
-        """(answerable questions with an accepted document among the hits, answerable questions), as in the article."""
-        asked = [q for q in self.questions if q.answerable]
+        """(answerable questions with an accepted document among the hits, answerable questions), as in the article.
+
+        A question that ended in an error has no hits on record and is in neither number: see `errors`.
+        """
+        asked = [q for q in self.questions if q.answerable and self.answers[q.id].status != "error"]
         ranks = [rank_of(q.docs, [h["doc"] for h in self.answers[q.id].hits]) for q in asked]
         return sum(rank is not None for rank in ranks), len(asked)
 
@@ -93,11 +101,16 @@ def run_eval(
 
     `judge(question, expected, text)` gives correct, partly or wrong; None leaves answers ungraded. A call that fails is
     an error with its cause, neither declined nor wrong. With `folder` each answer is on disk as it finishes, and a run
-    that was stopped is resumed: errors and missing answers only. `info` is kept in run.json; its "config" must be the
-    same on resuming (StaleError). `search` goes to the index's search.
+    that was stopped is resumed: errors and missing answers only. `info` is kept in run.json; its "config", and how the
+    questions are asked ("how": k, min_similarity, instructions, search), must be the same on resuming (StaleError).
+    `search` goes to the index's search.
     """
     questions = read_questions(Path(path), everyone).questions if isinstance(path, str | Path) else tuple(path)
-    done = _resume(folder, questions, info or {}) if folder else {}
+    if twice := [i for i, n in Counter(q.id for q in questions).items() if n > 1]:
+        raise DataError(f"question {twice[0]!r} stands twice; make the ids unique")
+    how = fingerprint([k, min_similarity, instructions, search or {}])
+    info = {**(info or {}), "how": how}
+    done = _resume(folder, questions, info) if folder else {}
     todo = [q for q in questions if q.id not in done or done[q.id].status == "error"]
 
     def ask(question: Question) -> Answer:
@@ -123,7 +136,7 @@ def run_eval(
             append_jsonl(folder / "answers.jsonl", result)
     answers = {q.id: done[q.id] for q in questions}
     verdicts = grade(questions, answers, judge)
-    run = Run(questions, answers, verdicts, _counted(info or {}, questions, answers), folder)
+    run = Run(questions, answers, verdicts, _counted(info, questions, answers), folder)
     if folder:
         write_jsonl(folder / "answers.jsonl", answers.values())
         write_jsonl(folder / "verdicts.jsonl", verdicts.values())
@@ -170,13 +183,19 @@ def _judged(question: Question, given: Answer, judge: Judge) -> Verdict:
 
 
 def _finished(ask: Callable[[Question], Answer], todo: Sequence[Question], threads: int) -> Iterable[Answer]:
-    """Each answer as it finishes; it carries its question's id, so the order does not matter."""
+    """Each answer as it finishes; it carries its question's id, so the order does not matter.
+
+    When the run is stopped, calls that have not begun are never made.
+    """
     if threads == 1:
         yield from map(ask, todo)
         return
-    with ThreadPoolExecutor(threads) as pool:
+    pool = ThreadPoolExecutor(threads)
+    try:
         for future in as_completed([pool.submit(ask, question) for question in todo]):
             yield future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 # -- on disk -----------------------------------------------------------------------------------------------------------
@@ -184,7 +203,7 @@ def _finished(ask: Callable[[Question], Answer], todo: Sequence[Question], threa
 
 def open_run(folder: Path, questions: Collection[Question]) -> Run:
     """A run from its folder; its answers must be of these questions (DataError), and one each."""
-    info = json.loads(read_text(folder / "run.json"))
+    info = _read_info(folder)
     rows = read_records(folder / "answers.jsonl", Answer.from_json)
     answers = {row.question_id: row for row in rows}
     asked = [q for q in questions if q.id in answers]
@@ -205,22 +224,27 @@ def _resume(folder: Path, questions: Sequence[Question], info: Mapping[str, Any]
     if not (folder / "run.json").exists():
         _write_info(folder, {**info, "complete": False, "asked": len(questions)})
         return {}
-    begun = json.loads(read_text(folder / "run.json"))
-    if begun.get("config") != info.get("config"):
-        raise StaleError(
-            f"{folder.name} was begun with another configuration ({begun.get('config')}, now {info.get('config')}); "
-            "start a run of another name"
-        )
+    begun = _read_info(folder)
+    now = json.loads(dumps(info))
+    if differing := [name for name in ("config", "how") if begun.get(name) != now.get(name)]:
+        found = "; ".join(f"{name}: {begun.get(name)}, now {now.get(name)}" for name in differing)
+        raise StaleError(f"{folder.name} was begun with another configuration ({found}); start a run of another name")
     path = folder / "answers.jsonl"
     if not path.exists():
         return {}
-    text = read_text(path)
-    if text and not text.endswith("\n"):  # a write was interrupted: the half line is asked again
-        rows = text.rpartition("\n")[0]
-        write_text(path, rows + "\n" if rows else "")
+    with path.open("a+b") as file:  # after an interrupted write the half line is asked again
+        cut_half_line(path, file)
     known = {q.id for q in questions}
-    answers = [Answer.from_json(row) for _, row in read_jsonl(path)]
-    return {a.question_id: a for a in answers if a.question_id in known}
+    return {a.question_id: a for a in read_records(path, Answer.from_json) if a.question_id in known}
+
+
+def _read_info(folder: Path) -> dict[str, Any]:
+    path = folder / "run.json"
+    try:
+        info: dict[str, Any] = json.loads(read_text(path))
+    except (FileNotFoundError, ValueError) as fault:
+        raise DataError(f"{path}: no run can be read here ({fault}); restore the file or run again") from None
+    return info
 
 
 def _counted(info: Mapping[str, Any], questions: Sequence[Question], answers: Mapping[str, Answer]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ changes of week 2 did in `ledger.py`. Nothing here prints or draws.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -45,7 +45,7 @@ class Variant:
     changes: tuple[str, ...] = ()
 
 
-@dataclass
+@dataclass(frozen=True)
 class Built:
     """An index with what it was built from; `state` is 'reused' or 'rebuilt'."""
 
@@ -95,7 +95,7 @@ class Pilot:
     def readers(self) -> frozenset[str]:
         """The groups for whom pages are made: RAG_PILOT_AUDIENCE (separated by ;), else pilot.toml, else everyone."""
         groups = os.environ.get("RAG_PILOT_AUDIENCE", "").split(";")
-        return frozenset(g for g in groups if g) or frozenset(self.settings.pilot.audience) | {self.everyone}
+        return frozenset(g for g in groups if g) | frozenset(self.settings.pilot.audience) | {self.everyone}
 
     @property
     def everyone(self) -> str:
@@ -173,14 +173,12 @@ class Pilot:
         manifest = self._manifest(settings, documents.documents, embedding)
         glossary = self._glossary(variant)
         key = fingerprint([manifest.fingerprint, settings.fingerprint("retrieval"), glossary])
-        if key not in self._built:
-            self._built[key] = self._open_or_build(settings, documents, embedding, manifest, glossary)
-        built = self._built[key]
-        built.documents = documents
+        built = self._built.get(key)
+        if built is None:
+            built = self._open_or_build(settings, documents, embedding, manifest, glossary)
+            self._built[key] = replace(built, state="reused", embedded=0)
         built.index.set_groups({d.id: d.groups for d in documents.documents})
-        built.groups = {p.id: p.groups for p in built.index.passages}
-        built.__dict__.pop("passages", None)
-        return built
+        return replace(built, documents=documents, groups={p.id: p.groups for p in built.index.passages})
 
     def _open_or_build(
         self,
@@ -217,7 +215,7 @@ class Pilot:
             per_document=table.per_document,
         )
         if not saved:
-            saved = save_index(folder, manifest, passages)
+            saved = save_index(folder, replace(manifest, dimension=index.vectors.shape[1]), passages)
         return Built(index, saved, documents, state, embedding.computed)
 
     def _manifest(self, settings: Settings, documents: Sequence[Document], embedding: CachedEmbedding) -> Manifest:
@@ -227,7 +225,6 @@ class Pilot:
             passages=settings.passages.model_dump(mode="json"),
             model=model.name,
             prefixes=(model.query_prefix, model.passage_prefix),
-            dimension=384,
             tokeniser="+".join(settings.pilot.languages),
         )
 
@@ -293,8 +290,7 @@ class Pilot:
                 )
         settings = variant.settings
         built = self.build(variant)
-        if built.index.embed is not None:
-            built.index.embed.queries([built.index.rewrite(q.question) for q in questions])
+        _embed_all(built.index, questions)
         return run_eval(
             questions,
             built.index,
@@ -313,11 +309,17 @@ class Pilot:
         variant = variant or self.baseline
         settings = variant.settings.changed({"retrieval.method": "hybrid"})
         built = self.build(Variant(settings, variant.changes))
-        built.index.embed.queries([built.index.rewrite(q.question) for q in self.questions])
+        _embed_all(built.index, self.questions)
         return {
             method: run_eval(self.questions, built.index.using(method), lambda _: NOT_FOUND, min_similarity=None)
             for method in METHODS
         }
+
+
+def _embed_all(index: HybridIndex, questions: Iterable[Question]) -> None:
+    """Embed all questions in one batch, so that the cache answers one by one."""
+    if index.embed is not None:
+        index.embed.queries([index.rewrite(q.question) for q in questions])
 
 
 def _holds(run_json: Path, print_id: str) -> bool:

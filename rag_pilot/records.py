@@ -13,10 +13,10 @@ import os
 import re
 import tempfile
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, BinaryIO, Self, TypeVar
 
 from .errors import DataError
 
@@ -50,8 +50,11 @@ class Record:
             raise KeyError(name) from None
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The field's value, or `default` where there is no such field."""
-        return getattr(self, name, default)
+        """What `record[name]` gives, or `default` where there is no such field."""
+        try:
+            return self[name]
+        except KeyError:
+            return default
 
     def keys(self) -> list[str]:
         """The field names, in order; makes `dict(record)` work."""
@@ -73,6 +76,8 @@ class Record:
         for name, value in row.items():
             if name in known:
                 kind = str(known[name].type)
+                if kind.startswith(("frozenset", "tuple")) and isinstance(value, str):
+                    raise TypeError(f"{name} is the text {value!r}; expected a list such as [{value!r}]")
                 if kind.startswith("frozenset"):
                     value = frozenset(value)
                 elif kind.startswith("tuple"):
@@ -92,7 +97,7 @@ def _plain(value: Any) -> Any:
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         raise DataError(f"a record holds {value}, which no file may hold; leave it out: 'not measured'")
-    return str(value) if isinstance(value, str) else value
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value  # half a surrogate pair: ?
 
 
 @dataclass(frozen=True)
@@ -143,17 +148,19 @@ class Passage(Record):
         """
         if isinstance(chunk, Passage):
             return chunk
-        groups = chunk.get("groups", ())
-        if isinstance(groups, str) or not all(isinstance(g, str) for g in groups):
+        if missing := [name for name in ("doc", "text") if chunk.get(name) is None]:
+            raise DataError(f"passage {number} has no {' and no '.join(missing)}; expected doc, text and groups")
+        groups = () if chunk.get("groups") is None else chunk["groups"]
+        if isinstance(groups, str) or not isinstance(groups, Collection) or not all(isinstance(g, str) for g in groups):
             raise DataError(f"passage {number}: groups is {groups!r}; expected a set of names such as {{'hr'}}")
         known = {f.name for f in fields(cls)} - {"extra", "groups", "headings", "id"}
         doc, text = str(chunk["doc"]), str(chunk["text"])
         return cls(
             id=str(chunk.get("id") or f"{doc}#{number:06d}"),
             groups=frozenset(groups),
-            headings=tuple(chunk.get("headings", ())),
+            headings=tuple(chunk.get("headings") or ()),
             extra={k: v for k, v in chunk.items() if k not in known | {"id", "groups", "headings", "extra"}},
-            **{"doc": doc, "text": text, **{k: chunk[k] for k in known - {"doc", "text"} if k in chunk}},
+            **{"doc": doc, "text": text, **{k: chunk[k] for k in known - {"doc", "text"} if chunk.get(k) is not None}},
         )
 
 
@@ -173,13 +180,6 @@ class Hit(Record):
     def __getitem__(self, name: str) -> Any:
         return super().__getitem__(name) if name in ("passage", "similarity", "score", "ranks") else self.passage[name]
 
-    def get(self, name: str, default: Any = None) -> Any:
-        """A field of the hit or of its passage, or `default`."""
-        try:
-            return self[name]
-        except KeyError:
-            return default
-
     @property
     def doc(self) -> str:
         """The id of the passage's document."""
@@ -192,12 +192,19 @@ class Hit(Record):
 
     @classmethod
     def of(cls, hit: Hit | Mapping[str, Any], number: int) -> Hit:
-        """A hit of any retriever: ours, or a mapping with at least `doc` and `text`."""
+        """A hit of any retriever: ours, or a mapping with at least `doc` and `text`.
+
+        One without an id is named by its document and text, never by its rank: what an answer cites must stay the same
+        when passages change places.
+        """
         if isinstance(hit, Hit):
             return hit
         known = {"similarity", "score", "ranks"}
-        passage = Passage.of({"groups": (), **{k: v for k, v in hit.items() if k not in known}}, number)
-        return cls(passage, hit.get("similarity"), hit.get("score"), hit.get("ranks") or {})
+        chunk = {k: v for k, v in hit.items() if k not in known}
+        id_ = hit.get("id") or f"{hit.get('doc')}#{fingerprint(str(hit.get('text')))}"
+        similarity, score = (None if hit.get(name) is None else float(hit[name]) for name in ("similarity", "score"))
+        ranks = {str(name): int(rank) for name, rank in (hit.get("ranks") or {}).items()}
+        return cls(Passage.of({"groups": (), **chunk, "id": id_}, number), similarity, score, ranks)
 
 
 @dataclass(frozen=True)
@@ -218,6 +225,10 @@ class Question(Record):
     validated_by: str = ""
     added: str = ""  # ISO date when it joined a living set
     amendments: tuple[Mapping[str, Any], ...] = ()  # {"field", "old", "date", "author", "why"}, oldest first
+
+    def as_json(self) -> dict[str, Any]:
+        """As any record, with `groups` also where there are none: a reader must not have to guess."""
+        return {**super().as_json(), "groups": sorted(self.groups)}
 
     @property
     def docs(self) -> frozenset[str]:
@@ -353,7 +364,7 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             row = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
-        except ValueError as fault:
+        except (ValueError, RecursionError) as fault:
             raise DataError(f"{path}, line {number}: not a JSON object ({fault}); mend or remove the line") from None
         if not isinstance(row, dict):
             raise DataError(f"{path}, line {number}: found {type(row).__name__}, expected one JSON object per line")
@@ -417,13 +428,14 @@ def append_jsonl(path: Path, row: Record | Mapping[str, Any]) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:
-        _cut_half_line(path, file)
+        cut_half_line(path, file)
         file.write((dumps(row) + "\n").encode())
         file.flush()
         os.fsync(file.fileno())
 
 
-def _cut_half_line(path: Path, file: Any) -> None:
+def cut_half_line(path: Path, file: BinaryIO) -> None:
+    """Cut an open file (`a+b`) back to its last whole line, in bytes: half a letter must not change how it is read."""
     size = file.seek(0, os.SEEK_END)
     if not size:
         return

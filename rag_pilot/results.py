@@ -7,7 +7,7 @@ is not known here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -202,14 +202,15 @@ class Result:
     def hidden(self, question_id: str) -> str:
         """Empty where the pilot's readers may see a question, its reference and its answer; else the groups needed.
 
-        The question itself can tell: an asker's own groups must be among the readers'.
+        They must be able to open every document that the reference names and every passage that the model was shown. A
+        question without a document can itself tell something: there the asker's groups must be the readers' too.
         """
         question = next(q for q in self.questions if q.id == question_id)
         answer, readers = self.run.answers[question_id], self.pilot.readers
         needed = [self.documents[d].groups for d in sorted(question.docs) if d in self.documents]
         needed += [self.built.groups.get(h["id"], frozenset()) for h in answer.hits]
         closed = [groups for groups in needed if not groups & readers]
-        own = question.groups - readers
+        own = frozenset[str]() if question.docs else question.groups - readers
         names = sorted(own | frozenset().union(*closed))
         return ", ".join(names) if closed or own else ""
 
@@ -339,7 +340,8 @@ def criteria(settings: Settings) -> list[Criterion]:
 
 def retrievers(pilot: Pilot, variant: Variant | None = None) -> dict[str, Result]:
     """Keyword, dense and hybrid retrieval over the same questions, nothing answered."""
-    built = pilot.build(variant)
+    variant = variant or pilot.baseline
+    built = pilot.build(replace(variant, settings=variant.settings.changed({"retrieval.method": "hybrid"})))
     return {name: Result(pilot, run, built) for name, run in pilot.compare_retrievers(variant).items()}
 
 

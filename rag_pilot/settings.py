@@ -20,7 +20,7 @@ from .records import dumps, fingerprint, read_text, write_text
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class PilotTable(_Table):
@@ -88,10 +88,10 @@ class AnswerTable(_Table):
     )  # extractive: share of the question's words that the best sentence must hold
     model: str = ""
     base_url: str = ""
-    key_variable: str = "OPENAI_API_KEY"  # the environment variable that holds the key
-    temperature: float = 0.0
-    max_tokens: int = 600
-    timeout: float = 120.0  # seconds
+    key_variable: str = Field("OPENAI_API_KEY", pattern=r"^[A-Za-z_]\w*$")  # the environment variable with the key
+    temperature: float = Field(0.0, ge=0, le=2)
+    max_tokens: int = Field(600, ge=1)
+    timeout: float = Field(120.0, gt=0)  # seconds
     concurrency: int = Field(4, ge=1)
 
     @model_validator(mode="after")
@@ -136,9 +136,17 @@ class Settings(_Table):
     answer: AnswerTable = AnswerTable()
     judge: JudgeTable = JudgeTable()
     cost: CostTable = CostTable()
-    budgets: dict[str, float] = Field(default_factory=dict)  # milliseconds at p95 per stage, and "total"
+    budgets: dict[str, float] = Field(default_factory=dict)  # seconds at p95 per stage, and "total"
     threshold_max_wrong: float = Field(0.05, gt=0, lt=1)  # the rule of notebook 08
     change: tuple[Change, ...] = ()
+
+    @model_validator(mode="after")
+    def _names_once(self) -> Settings:
+        for table, entries in (("acceptance", self.acceptance), ("change", self.change)):
+            names = [entry.name for entry in entries]
+            if twice := [name for name in names if names.count(name) > 1]:
+                raise ValueError(f"two [[{table}]] have the name {twice[0]!r}")
+        return self
 
     def changed(self, values: Mapping[str, Any]) -> Settings:
         """These settings with some values replaced by dotted name; SettingsError names one that does not exist."""
@@ -167,16 +175,33 @@ def read_settings(path: Path) -> Settings:
         ) from None
     except tomllib.TOMLDecodeError as fault:
         raise SettingsError(f"{path}: {fault}; mend the line (texts need quotes, lists need brackets)") from None
-    return _validated(table, str(path))
+    settings = _validated(table, str(path))
+    for change in settings.change:  # a planned change that cannot be made is known before the first run
+        try:
+            settings.changed(change.set)
+        except SettingsError as fault:
+            raise SettingsError(f"{path}: change {change.name!r}: {fault}") from None
+    return settings
 
 
 def _validated(table: Mapping[str, Any], where: str) -> Settings:
     try:
-        return Settings.model_validate(table)
+        return Settings.model_validate(_lists_as_tuples(table))
     except ValidationError as fault:
         error = fault.errors()[0]
-        name = ".".join(str(part) for part in error["loc"]) or "the table"
-        raise SettingsError(f"{where}: {name} is {error.get('input')!r}: {error['msg']}; mend this entry") from None
+    name = ".".join(str(part) for part in error["loc"]) or "the table"
+    if error["type"] == "extra_forbidden":  # what it held is not shown: it may be a key
+        raise SettingsError(
+            f"{where}: {name} is no setting; mend its name or remove it (a key stands in the environment)"
+        )
+    held = "no variable's name" if name.endswith("key_variable") else repr(error["input"])
+    raise SettingsError(f"{where}: {name} is {held}: {error['msg']}; mend this entry")
+
+
+def _lists_as_tuples(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _lists_as_tuples(entry) for name, entry in value.items()}
+    return tuple(map(_lists_as_tuples, value)) if isinstance(value, list | tuple) else value
 
 
 # -- the lock ----------------------------------------------------------------------------------------------------------
@@ -198,7 +223,7 @@ def lock_criteria(path: Path, settings: Settings, today: date, author: str, why:
     locked = read_lock(path)
     if locked and locked["hash"] == entry["hash"]:
         return locked
-    if locked and not why:
+    if locked and not why.strip():
         raise StaleError(
             f"{path.name}: the acceptance criteria in pilot.toml are not those locked on {locked['date']}; restore "
             "them, or amend the lock with a reason: pilot.lock_acceptance(why='...'), which stays on record"
@@ -210,12 +235,16 @@ def lock_criteria(path: Path, settings: Settings, today: date, author: str, why:
 
 
 def read_lock(path: Path) -> dict[str, Any] | None:
-    """The locked criteria, or None; SettingsError for a lock whose hash does not fit its own content."""
+    """The locked criteria, or None; SettingsError for a lock, or one that it amends, whose hash does not fit it."""
     if not path.exists():
         return None
-    locked: dict[str, Any] = json.loads(read_text(path))
-    if locked.get("hash") != fingerprint([locked.get("criteria"), locked.get("changes_planned")]):
-        raise SettingsError(
-            f"{path}: the hash does not fit the criteria: the file was edited by hand; restore it from git"
-        )
+    try:
+        locked: dict[str, Any] = json.loads(read_text(path))
+        history = [locked]
+        while "amends" in history[-1]:
+            history.append(history[-1]["amends"])
+        if any(entry["hash"] != fingerprint([entry["criteria"], entry["changes_planned"]]) for entry in history):
+            raise ValueError("a hash does not fit its criteria")
+    except (ValueError, KeyError, TypeError) as fault:
+        raise SettingsError(f"{path}: edited by hand or damaged ({fault}); restore it from git") from None
     return locked

@@ -34,7 +34,7 @@ A line of `access.csv` (a document that nobody is named for is refused, never op
 A line of `questions.jsonl`; 10 to 15 % of the questions should be ones that the documents do not answer
 (`"answerable": false`, `"doc": null`):
 
-    {"id": "q001", "question": "How many days off do I get?", "expected": "25 working days a year.", "doc": "leave-policy", "groups": [], "answerable": true}
+    {"id": "q001", "question": "days off?", "expected": "25 a year.", "doc": "leave", "groups": [], "answerable": true}
 """
 
 GLOSSARY = """\
@@ -57,21 +57,22 @@ def defaults(lang: str) -> dict[str, str]:
     return {"embedding": "intfloat/multilingual-e5-small", "counted_with": "all-MiniLM-L6-v2", "max_tokens": "500"}
 
 
-def write_starter(folder: Path, lang: str = "en") -> None:
-    """Make the folder of a new pilot, whole or not at all; DataError where it exists or its name will not do."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", folder.name):
-        raise DataError(f"{folder.name!r} cannot name a pilot; use letters without accents, digits, - and _")
+def write_starter(data: Path, name: str, lang: str = "en") -> Path:
+    """Make data/<name>, whole or not at all, and return it; DataError where it exists or the name will not do."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
+        raise DataError(f"{name!r} cannot name a pilot; use letters without accents, digits, - and _")
     if lang not in LANGUAGES:
         raise DataError(f"language {lang!r}; expected one of {', '.join(LANGUAGES)}")
+    folder = data / name
     if folder.exists():
         raise DataError(f"{folder} exists already and is left as it is; choose another name")
     settings = Template(read_text(Path(__file__).with_name("starter.toml")))
-    fresh = folder.with_name(f".{folder.name}.new")
+    fresh = data / f".{name}.new"
     shutil.rmtree(fresh, ignore_errors=True)
     (fresh / "documents").mkdir(parents=True)
-    write_text(fresh / "pilot.toml", settings.substitute(name=folder.name, lang=lang, **defaults(lang)))
+    write_text(fresh / "pilot.toml", settings.substitute(name=name, lang=lang, **defaults(lang)))
     write_text(fresh / "questions.jsonl", "")
     write_text(fresh / "glossary.toml", GLOSSARY)
     write_text(fresh / "access.csv", "path,groups,owner,sensitivity\n")
     write_text(fresh / "README.md", README)
-    fresh.rename(folder)
+    return fresh.rename(folder)

@@ -81,9 +81,11 @@ def test_case_backslashes_and_composed_letters_make_no_difference(tmp_path):
     assert groups_of(access, "hr/conge\u0301s/a.pdf") == {"hr"}
 
 
-def test_a_file_name_with_brackets_can_be_named_as_it_is(tmp_path):
-    access = access_of(tmp_path, HEADER + "report[1].docx,hr,,\n")
+def test_names_with_brackets_can_be_named_as_it_is(tmp_path):
+    access = access_of(tmp_path, HEADER + "report[1].docx,hr,,\nold[1]/*.pdf,it,,\n")
     assert groups_of(access, "report[1].docx") == {"hr"}
+    assert groups_of(access, "old[1]/a.pdf") == {"it"}
+    assert groups_of(access, "old1/a.pdf") is None
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,9 @@ import docx
 import pypdf
 import pytest
 import yaml
+from docx.opc.constants import RELATIONSHIP_TYPE
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 from hypothesis import example, given, settings
@@ -185,7 +188,7 @@ JUNK = st.sampled_from([*SIGNS, *LINES, "&a ", "!!x ", "? ", "- ", "*a", "é", "
 CORE = st.sampled_from(["groups: [hr]", "groups: hr", "Groups: [hr]", "groups:\n- hr", '"groups": hr', "groups : hr"])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(BEFORE, CORE, st.lists(JUNK, max_size=5).map("".join))
 @example("---\n", "groups: [hr]", "\n---\n")
 def test_whatever_surrounds_its_groups_a_file_is_never_open_to_others(tmp_path_factory, before, core, after):
@@ -196,7 +199,7 @@ def test_whatever_surrounds_its_groups_a_file_is_never_open_to_others(tmp_path_f
     assert len(found.documents) + len(found.skipped) == 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.one_of(st.text(max_size=80), st.lists(st.one_of(JUNK, CORE, st.text(max_size=4)), max_size=8).map("".join)))
 def test_any_front_matter_gives_the_groups_written_in_it_or_a_refusal(block):
     text = f"---\n{block}\n---\nbody"
@@ -212,7 +215,7 @@ def test_any_front_matter_gives_the_groups_written_in_it_or_a_refusal(block):
         assert {name.strip() for name in names} == set(front.groups)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=60), st.sampled_from(["md", "txt", "html", "docx", "pdf", "xyz"]))
 def test_any_bytes_are_a_document_or_listed(tmp_path_factory, data, suffix):
     folder = tmp_path_factory.mktemp("d")
@@ -375,6 +378,12 @@ def test_html_encodings(data, text):
     assert html_to_markdown(decode_html(data, "x.html")).text == text
 
 
+@pytest.mark.parametrize("codec", ["idna", "undefined", "hex", "klingon"])
+def test_html_that_declares_no_usable_encoding_is_refused(tmp_path, codec):
+    page = f'<meta charset="{codec}"><p>prix 10 €</p>'.encode("cp1252")
+    assert f"is neither UTF-8 nor {codec}" in refused(tmp_path, page, name="x.html", access=STAFF_X)
+
+
 @given(st.text(alphabet="#`~<!-=>? \u00a0ascript\u2028\n", max_size=20))
 def test_no_prose_becomes_a_heading_or_swallows_what_follows(words):
     tokens = MarkdownIt("commonmark").parse(f"before\n{paragraph(words)}\nafter\n\n# End")
@@ -420,8 +429,10 @@ def test_docx_layout_tables_and_tables_in_cells_are_read_in_order():
     single = document.add_table(1, 1)
     single.cell(0, 0).add_paragraph("Rules", style="Heading 2")
     single.cell(0, 0).add_paragraph("Be on time")
+    boxed = document.add_table(2, 1)
+    boxed.cell(0, 0).text, boxed.cell(1, 0).text = "Keep dry", "Keep warm"
     assert docx_to_markdown(docx_bytes(document)).text == (
-        "Form HRF-101\n\n| Name | Date |\n| --- | --- |\n\nSign here\n\n## Rules\n\nBe on time"
+        "Form HRF-101\n\n| Name | Date |\n| --- | --- |\n\nSign here\n\n## Rules\n\nBe on time\n\nKeep dry\n\nKeep warm"
     )
 
 
@@ -495,6 +506,18 @@ def test_docx_content_controls_text_boxes_and_line_breaks_are_read():
     assert docx_to_markdown(docx_bytes(document)).text == (
         "Whole paragraph\n\na b c-d inline link\n\nBoxed warning\n\nOnce"
     )
+
+
+def test_docx_footnotes_follow_the_paragraph_that_holds_them():
+    document = docx.Document()
+    note = '<w:footnote w:id="2"><w:p><w:r><w:t>Only in Leeds.</w:t></w:r></w:p></w:footnote>'
+    blob = f"<w:footnotes {nsdecls('w')}>{note}</w:footnotes>".encode()
+    kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml"
+    part = Part(PackURI("/word/footnotes.xml"), kind, blob, document.part.package)
+    document.part.relate_to(part, RELATIONSHIP_TYPE.FOOTNOTES)
+    add_xml(document, '<w:p><w:r><w:t>Free parking</w:t></w:r><w:r><w:footnoteReference w:id="2"/></w:r></w:p>')
+    add_xml(document, "<w:p><w:r><w:t>Next</w:t></w:r></w:p>")
+    assert docx_to_markdown(docx_bytes(document)).text == "Free parking\n\nOnly in Leeds.\n\nNext"
 
 
 def test_docx_title_and_date_come_from_the_files_properties(tmp_path):
@@ -599,3 +622,28 @@ def test_pdf_title_comes_from_its_first_heading_then_its_metadata(tmp_path):
     canvas.save()
     found = read(tmp_path, {"a.pdf": file.getvalue(), "b.pdf": pdf_bytes([[(20, "Plan B"), *BODY]])}, STAFF)
     assert [d.title for d in found.documents] == ["Safety plan", "Plan B"]
+
+
+def test_html_leaves_out_the_footer_of_the_site_and_reads_its_date():
+    page = (
+        '<head><meta name="Last-Modified" content="2026-04-09T10:00"></head><body><main><h1>Fees</h1><p>One.</p>'
+        "<footer>Approved.</footer></main><footer>Print this page</footer></body>"
+    )
+    read = html_to_markdown(page)
+    assert "Print" not in read.text
+    assert "Approved." in read.text
+    assert read.updated == "2026-04-09"
+
+
+def test_pdf_lines_that_run_through_all_pages_are_left_out():
+    data = pdf_bytes(
+        [
+            [(10, "Handbook"), (10, "Fees are due."), (10, "Page 1 of 2")],
+            [(10, "Handbook"), (10, "Two."), (10, "Page 2 of 2")],
+        ]
+    )
+    text = pdf_to_markdown(data).text
+    assert "Fees are due." in text
+    assert "Two." in text
+    assert "Page 1" not in text
+    assert "Handbook" not in text

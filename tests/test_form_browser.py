@@ -1,6 +1,8 @@
 """The labelling form as an expert meets it: real JupyterLab, real chromium, real keys."""
 
 import itertools
+import os
+import signal
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +14,7 @@ from rag_pilot.grading.labels import LabelStore
 pytestmark = pytest.mark.browser
 
 MODULE = """
-import json
+import os
 from pathlib import Path
 from rag_pilot.grading.form import label_form
 from rag_pilot.grading.items import Item, ShownPassage
@@ -32,6 +34,7 @@ def item(n, long=False):
 
 
 def make(name, count=5, **more):
+    Path(name + ".pid").write_text(str(os.getpid()))
     items = [item(n, **more) for n in range(1, count + 1)]
     return label_form(items, LabelStore(Path(name)), "Maud", seed=1, groups=STAFF)
 """
@@ -148,11 +151,15 @@ def test_a_restarted_kernel_is_noticed_and_the_cell_run_again_resumes(form: Form
 
 def test_keys_pressed_while_the_kernel_is_busy_label_one_item_at_most(form: Form) -> None:
     form.page.wait_for_timeout(300)
-    form.kernel("requestExecute({code: 'import time; time.sleep(4)'}) && 0")
-    for key in ("1", "2", "3", "1"):
-        form.page.keyboard.press(key)
-        form.page.wait_for_timeout(50)
-    form.page.wait_for_selector(".rp-notice:has-text('does not answer')")
+    kernel = int(form.store.path.with_suffix(".jsonl.pid").read_text())
+    os.kill(kernel, signal.SIGSTOP)
+    try:
+        for key in ("1", "2", "3", "1"):
+            form.page.keyboard.press(key)
+            form.page.wait_for_timeout(50)
+        form.page.wait_for_selector(".rp-notice:has-text('does not answer')", timeout=4000)
+    finally:
+        os.kill(kernel, signal.SIGCONT)
     form.page.wait_for_selector(".rp-notice:empty", state="attached")
     assert form.labels() == [("q1", "correct")]
     form.press("3")
@@ -179,7 +186,7 @@ def test_the_mouse_alone_finishes(form: Form) -> None:
             form.page.wait_for_selector(".rp-page:not([inert])")
             form.page.click("[data-key='ArrowRight']")
         else:
-            form.page.dblclick("[data-key='1']")
+            form.page.dblclick("[data-key='1']", delay=350)  # slow enough for the next answer to be there
         form.page.wait_for_selector(f".rp-question:has-text('question {n + 1} ')" if n < 5 else ".rp-page:not([inert])")
     form.page.wait_for_selector(".rp-closing:has-text('All answers are labelled')")
     counting = form.store.counting()
@@ -192,6 +199,7 @@ def test_keys_alone_finish_with_undo_skip_note_and_help(form: Form) -> None:
     assert form.page.locator(".rp-help").is_visible()
     form.page.keyboard.press("Escape")
     assert not form.page.locator(".rp-help").is_visible()
+    form.page.focus("[data-key='4']")
     form.press("s", "1", "u")
     assert form.question() == "question 2"
     form.press("3", "9")

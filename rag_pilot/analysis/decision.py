@@ -72,6 +72,8 @@ def acceptance(criterion: Criterion, result: Share | Estimate | None, looks: int
     """
     n = 0.0 if result is None else result.n_eff if isinstance(result, Estimate) else float(result.n)
     value = None if result is None else result.value
+    if criterion.limit == 0 and criterion.direction == "at_most" and value is not None:
+        return _none_allowed(criterion, value, n, result)
     if value is None or n == 0:
         return Judgement(criterion, "not decided", None, None, None, 0.0, None, f"{criterion.text()}: no data.")
     confidence = 1 - 0.05 / looks
@@ -88,6 +90,14 @@ def acceptance(criterion: Criterion, result: Share | Estimate | None, looks: int
         more = "not by a practical number" if needed is None else f"about {needed}"
         words += f" Questions, all answers read, that would decide it at this rate: {more}."
     return Judgement(criterion, state, value, low, high, n, needed, words)
+
+
+def _none_allowed(criterion: Criterion, value: float, n: float, result: Share | Estimate | None) -> Judgement:
+    """A limit of zero is a demand on this run, every question of it looked at: no sample could ever show it."""
+    state = "met" if value == 0 else "not met"
+    counted = result.text() if result is not None else ""
+    words = f"{criterion.measure}, none allowed in any question of this run: {state}; {counted}."
+    return Judgement(criterion, state, value, value, value, n, None, words)
 
 
 def questions_to_decide(rate: float, criterion: Criterion, confidence: float = 0.95) -> int | None:
@@ -115,6 +125,8 @@ class CanShow:
 def can_show(criterion: Criterion, n: int) -> CanShow:
     """Which counts of n questions would decide the criterion, to be printed when it is locked."""
     at_most = criterion.direction == "at_most"
+    if at_most and criterion.limit == 0:
+        return CanShow(n, 0, 1, f"{criterion.measure}: none allowed in any question of the run; one is enough to fail.")
     states = [
         _state(criterion.limit, at_most, lower_bound(k, n) or 0.0, upper_bound(k, n) or 0.0) for k in range(n + 1)
     ]

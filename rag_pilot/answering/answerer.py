@@ -7,10 +7,12 @@ right is not known here.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from ..errors import ModelError
 from ..records import Answer, Candidate, Hit, answer_sha
 from .citations import (
     NOT_FOUND,
@@ -39,7 +41,7 @@ class Prompt(str):
 
     def __new__(cls, question: str, hits: Sequence[Hit], instructions: str = INSTRUCTIONS) -> Prompt:
         """Build the prompt: instructions, passages with number, document and headings, the question last."""
-        shown = "\n\n".join(f"[{n}] {_source(hit)}\n{hit.text}" for n, hit in enumerate(hits, start=1))
+        shown = "\n\n".join(f"[{n}] {_source(hit)}\n{_quoted(hit.text)}" for n, hit in enumerate(hits, start=1))
         prompt = super().__new__(cls, f"{instructions}\n\n{shown}\n\nQuestion: {question}")
         prompt.question, prompt.passages = question, tuple(hits)
         return prompt
@@ -69,6 +71,12 @@ class Reply(str):
         reply.seconds, reply.finish = seconds, finish
         return reply
 
+    @property
+    def fault(self) -> str:
+        """Why this is no answer (truncated, filtered, no reply), or nothing; neither a decline nor a wrong answer."""
+        known = {"length": "truncated: raise max_tokens", "content_filter": "filtered"}
+        return known.get(self.finish, "" if self.strip() else "no reply")
+
 
 def answer(
     question: str,
@@ -88,7 +96,7 @@ def answer(
     Parameters: `min_similarity` is compared with the best cosine among the hits (hits without one skip the check; None
     switches it off); `citations` reads the cited numbers (`plain_citations` is the article's rule); further arguments
     go to `index.search`. A decline has a reason: no_passage, low_similarity, not_found, uncited, bad_citation. Errors
-    of the model or the index are raised: they are no decline.
+    of the model or the index are raised, and so is a Reply that the endpoint says is cut or empty: they are no decline.
     """
     started = time.perf_counter()
     found = index.search(question, user_groups, k=k, **search)
@@ -107,6 +115,8 @@ def answer(
 
     started = time.perf_counter()
     reply = llm(Prompt(question, hits, instructions))
+    if isinstance(reply, Reply) and reply.fault:
+        raise ModelError(reply.fault)
     seconds["generate"] = round(getattr(reply, "seconds", 0.0) or time.perf_counter() - started, 4)
     known |= {
         "seconds": seconds,
@@ -143,7 +153,15 @@ def _declined(reason: str, **known: Any) -> Answer:
 
 def _source(hit: Hit) -> str:
     path = [hit.get("title", ""), *(h for h in hit.get("headings", ()) if h != hit.get("title", ""))]
-    return f"({hit.doc})" + (f" {' > '.join(p for p in path if p)}" if any(path) else "")
+    return " ".join((f"({hit.doc})" + (f" {' > '.join(p for p in path if p)}" if any(path) else "")).split())
+
+
+_LIKE_OURS = re.compile(r"[\W_]*(?:[\[【［][^\]】］\n]{0,20}\d|question\W*:)", re.I)
+
+
+def _quoted(text: str) -> str:
+    """A passage's text as shown: a line that could pass for the next passage or for the question is a quotation."""
+    return "".join(f"> {line}" if _LIKE_OURS.match(line) else line for line in text.splitlines(keepends=True))
 
 
 __all__ = ["INSTRUCTIONS", "LLM", "NOT_FOUND", "Prompt", "Reply", "answer", "plain_citations", "read_citations"]

@@ -1,7 +1,8 @@
 """The only code that opens a connection to a model: `llm` over any OpenAI-compatible address.
 
 The key comes from the environment and stands nowhere else. A call that fails raises ModelError with its cause; it is
-neither a decline nor a wrong answer. Retries, pacing and caching are not known here yet.
+neither a decline nor a wrong answer. A reasoning model's thoughts are cut off: an answer stands after the last
+</think>. Retries, pacing and caching are not known here yet.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from typing import Any
 
 from ..errors import ModelError
 from ..settings import AnswerTable
@@ -19,7 +21,7 @@ def chat_model(settings: AnswerTable) -> Callable[[str], Reply]:
     """A function from prompt to reply; raises ModelError at once where the key is missing."""
     import openai
 
-    key = os.environ.get(settings.key_variable, "")
+    key = os.environ.get(settings.key_variable, "").strip()
     if not key and not settings.base_url:
         raise ModelError(
             f"no key: set the environment variable {settings.key_variable}, or answer.base_url for a server of your own"
@@ -29,7 +31,7 @@ def chat_model(settings: AnswerTable) -> Callable[[str], Reply]:
     )
 
     def call(prompt: str) -> Reply:
-        started = time.perf_counter()
+        started, fault = time.perf_counter(), ""
         try:
             response = client.chat.completions.create(
                 model=settings.model,
@@ -37,27 +39,45 @@ def chat_model(settings: AnswerTable) -> Callable[[str], Reply]:
                 temperature=settings.temperature,
                 max_tokens=settings.max_tokens,
             )
-        except openai.OpenAIError as fault:
-            raise ModelError(_cause(fault, key)) from None
-        choice = response.choices[0] if response.choices else None
-        text = choice.message.content if choice else None
-        finish = choice.finish_reason if choice else "no reply"
-        if not text or finish in ("length", "content_filter"):
-            raise ModelError({"length": "truncated", "content_filter": "filtered"}.get(finish or "", "no reply"))
-        usage = response.usage
-        return Reply(
-            text,
-            model=response.model,
-            tokens_in=usage.prompt_tokens if usage else 0,
-            tokens_out=usage.completion_tokens if usage else 0,
-            seconds=time.perf_counter() - started,
-            finish=finish or "",
-        )
+            reply = _reply(response, time.perf_counter() - started)
+        except Exception as error:  # the library's own, and whatever a reply that is no chat completion makes of it
+            fault = _cause(error, key)
+        if fault := fault or reply.fault:  # raised here, so that it carries no exception that may hold the key
+            raise ModelError(fault)
+        return reply
 
     return call
 
 
+def _reply(response: Any, seconds: float) -> Reply:
+    """The reply of a response, whose every part may be missing or null."""
+    if not hasattr(response, "model_dump"):
+        raise ModelError(f"found {str(response)[:80]!r}, expected a chat completion; check base_url")
+    row = response.model_dump(warnings=False)
+    if row.get("error"):
+        raise ModelError(f"no reply: {row['error']}")
+    choice = (row.get("choices") or [{}])[0]
+    message, usage = choice.get("message") or {}, row.get("usage") or {}
+    content = message.get("content")
+    text = content if isinstance(content, str) else ""
+    said = text.rpartition("</think>")[2].strip()
+    reply = Reply(
+        "" if "<think>" in said else said,
+        model=row.get("model") or "",
+        tokens_in=usage.get("prompt_tokens") or 0,
+        tokens_out=usage.get("completion_tokens") or 0,
+        seconds=seconds,
+        finish=choice.get("finish_reason") or "",
+    )
+    if reply.fault == "no reply" and (text.strip() or message.get("reasoning_content")):
+        raise ModelError("no answer: the model thought aloud and came to no answer; raise max_tokens")
+    return reply
+
+
 def _cause(fault: Exception, key: str) -> str:
-    """What went wrong in one line, the key cut out."""
-    text = " ".join(f"{type(fault).__name__}: {fault}".split())[:300]
-    return text.replace(key, "***") if key else text
+    """What went wrong in one line, the key cut out before the line is."""
+    if getattr(fault, "code", None) == "content_filter":
+        return "filtered"
+    name = "" if isinstance(fault, ModelError) else f"{type(fault).__name__}: "
+    text = " ".join(f"{name}{fault}".split())
+    return (text.replace(key, "***") if key else text)[:300]

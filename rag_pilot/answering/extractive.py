@@ -15,6 +15,7 @@ from ..corpus.sentences import sentences
 from ..records import Hit
 from ..retrieval.keyword import tokenizer
 from .answerer import NOT_FOUND, Prompt, Reply
+from .citations import without_citations
 
 _STEM = 5  # letters compared: enough to join 'approves' and 'approval', 'urlop' and 'urlopu'
 _RANK_WORTH = 0.03  # what a passage loses per rank, as a share of the question's words
@@ -70,7 +71,7 @@ def _lines(number: int, text: str, hit: Hit, stems: Callable[[str], frozenset[st
     about = stems(" ".join([hit.get("title", ""), *hit.get("headings", ())]))
     found: list[_Line] = []
     head: list[str] = []
-    for line in text.split("\n"):
+    for line in without_citations(text).split("\n"):
         if line.lstrip().startswith("#") or not line.strip():
             head = []
             continue

@@ -12,30 +12,32 @@ from typing import Self
 
 from ..records import fold
 
-_CODE = re.compile(r"(?<!\w)[^\W\d_]+[-./]?\d[\w-]*")
+_CODE = re.compile(r"(?<![^\W_])[^\W\d_]+[-./]?\d[\w-]*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a text holds: its numbers, its letters and digits run together, its words with single blanks between."""
+    """What a text holds: its numbers, the text in which codes are sought, its words with single blanks between."""
 
     numbers: frozenset[str]
-    squeezed: str
+    joined: str
     spaced: str
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """The facts of a text; a number is kept as it stands and with its thousands joined."""
-        folded, joined = _dashed(text), _joined(text)
-        numbers = frozenset(map(_shortest, _NUMBER.findall(joined) + _NUMBER.findall(folded)))
-        return cls(numbers, _squeezed(joined), spaced(text))
+        """The facts of a text; its numbers are kept as they stand, with thousands joined, and outside codes."""
+        joined = _joined(text)
+        readings = (_dashed(text), joined, _CODE.sub(" ", joined))
+        numbers = frozenset(_shortest(number) for reading in readings for number in _NUMBER.findall(reading))
+        return cls(numbers, joined, spaced(text))
 
     def hold(self, fact: str) -> bool:
         """Whether a number or code of `numbers_and_codes` stands in the text."""
-        if fact[0].isdigit():
+        if _NUMBER.fullmatch(fact):
             return _shortest(fact) in self.numbers
-        return re.search(rf"{re.escape(_squeezed(fact))}(?!\d)", self.squeezed) is not None
+        parts = r"[\W_]*".join(re.findall(r"\d+|[^\W\d_]+", fact))
+        return re.search(rf"(?<![^\W_]){parts}(?!\d)", self.joined) is not None
 
 
 def numbers_and_codes(text: str) -> list[str]:
@@ -57,10 +59,6 @@ def _joined(text: str) -> str:
     """Folded text, thousands joined, a decimal comma as a point."""
     text = re.sub(r"(?<=\d)[ ,.'\u2019](?=\d{3}(?!\d))", "", _dashed(text))
     return re.sub(r"(?<=\d),(?=\d)", ".", text)
-
-
-def _squeezed(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text)
 
 
 def _shortest(number: str) -> str:

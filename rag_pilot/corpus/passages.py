@@ -48,8 +48,7 @@ class Splitter:
         passages: list[Passage] = []
         seen: dict[str, int] = {}
         for section in _sections(document.text):
-            head = self.count([prefix_of(document.title, section.headings)])[0]
-            budget = max(self.max_tokens - head, self.max_tokens // 2)
+            head, budget = self._room(document.title, section.headings)
             for page, text, tokens in self._pieces(section, budget):
                 sha = hashlib.sha256(text.encode()).hexdigest()[:8]
                 seen[sha] = seen.get(sha, 0) + 1
@@ -74,12 +73,17 @@ class Splitter:
 
     def texts(self, passage: Passage) -> list[str]:
         """A passage's text in pieces that hold, title and headings included, at most `max_tokens`."""
-        if passage.tokens <= self.max_tokens:
+        if 0 < passage.tokens <= self.max_tokens:  # 0: not counted
             return [passage.text]
-        head = self.count([prefix_of(passage.title, passage.headings)])[0]
-        budget = max(self.max_tokens - head, self.max_tokens // 2)
+        _, budget = self._room(passage.title, passage.headings)
         blocks = tuple(block for block, _, _ in _blocks(passage.text))
-        return [text for _, text, _ in self._pieces(Section(passage.headings, blocks), budget)]
+        pieces = [text for _, text, _ in self._pieces(Section(passage.headings, blocks), budget)] if blocks else []
+        return pieces if len(pieces) > 1 else [passage.text]
+
+    def _room(self, title: str, headings: Sequence[str]) -> tuple[int, int]:
+        """Tokens of title and headings, and tokens left for text: an eighth of the bound where they leave less."""
+        head = self.count([prefix_of(title, headings)])[0]
+        return head, max(self.max_tokens - head, self.max_tokens // 8)
 
     def _pieces(self, section: Section, budget: int) -> Iterable[tuple[int | None, str, int]]:
         """(page, text, tokens) of each piece of a section, none longer than the budget."""
@@ -182,7 +186,7 @@ def with_groups(passages: Iterable[Passage], groups: dict[str, frozenset[str]]) 
 
 @dataclass(frozen=True)
 class Block:
-    """A top-level Markdown block as it stands in the source, with its token type and page."""
+    """A top-level Markdown block as it stands in the source, with its token type and the page where it begins."""
 
     text: str
     kind: str
@@ -258,9 +262,11 @@ def _blocks(text: str) -> Iterable[tuple[Block, int, str]]:
         yield Block("\n".join(lines[: starts[0]]).strip("\n"), "paragraph_open", page), 0, ""
     for (index, token), (start, end) in zip(opening, pairwise(starts), strict=True):
         kept: list[str] = []
+        begins = page
         for line in lines[start:end]:
             if mark := PAGE.match(line.strip()):
                 page = int(mark[1])
+                begins = begins if "".join(kept).strip() else page
             else:
                 kept.append(line)
         source = "\n".join(kept).strip("\n")
@@ -268,13 +274,16 @@ def _blocks(text: str) -> Iterable[tuple[Block, int, str]]:
             continue
         heading = token.type == "heading_open"
         yield (
-            Block(source, token.type, page),
+            Block(source, token.type, begins),
             int(token.tag[1:]) if heading else 0,
             _plain(tokens[index + 1]) if heading else "",
         )
 
 
 def _plain(inline: Token) -> str:
-    return " ".join(
-        "".join(c.content for c in inline.children or [] if c.type in ("text", "code_inline", "softbreak")).split()
+    """The words of an inline token, its line breaks as blanks."""
+    parts = (
+        c.content if c.type in ("text", "code_inline") else " " * c.type.endswith("break")
+        for c in inline.children or []
     )
+    return " ".join("".join(parts).split())

@@ -206,7 +206,8 @@ def _answers(answerable: Sequence[Question], known: Mapping[str, Document]) -> I
         texts = [facts[doc] for doc in question.docs & known.keys()]
         if not texts:
             continue
-        if missing := [fact for fact in numbers_and_codes(question.expected) if not any(t.hold(fact) for t in texts)]:
+        told = [*texts, Facts.of(question.question)]  # an answer may repeat a number of the question
+        if missing := [fact for fact in numbers_and_codes(question.expected) if not any(t.hold(fact) for t in told)]:
             strange[question.id] = missing
         if question.quote and not any(spaced(question.quote) in text.spaced for text in texts):
             unquoted.append(question)

@@ -28,7 +28,7 @@ def decode_html(data: bytes, name: str) -> str:
     for encoding in ("utf-8-sig", _BROWSERS_READ.get(marked, marked)):
         try:
             return data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
-        except (UnicodeDecodeError, LookupError):
+        except (ValueError, LookupError):
             continue
     raise DataError(f"{name}: is neither UTF-8 nor {marked}; save the page as UTF-8")
 
@@ -41,11 +41,24 @@ def html_to_markdown(text: str) -> Converted:
     writer = _Writer()
     writer.walk(soup)
     writer.flush()
-    return Converted(join(writer.blocks), title=one_line(soup.title.get_text()) if soup.title else "")
+    title = one_line(soup.title.get_text()) if soup.title else ""
+    return Converted(join(writer.blocks), title=title, updated=_updated(soup))
+
+
+def _updated(soup: BeautifulSoup) -> str:
+    """The day that the page's head gives as that of its last change; empty where it gives none."""
+    for mark in soup.find_all("meta"):
+        name = str(mark.get("name") or mark.get("property") or mark.get("http-equiv") or "").lower()
+        day = re.match(r"\d{4}-\d\d-\d\d", str(mark.get("content") or ""))
+        if day and name in ("last-modified", "dcterms.modified", "article:modified_time"):
+            return day[0]
+    return ""
 
 
 def _unseen(tag: Tag) -> bool:
     style = str(tag.get("style") or "")
+    if tag.name == "footer" and not tag.find_parent(["main", "article", "section"]):  # of the site, not of a text
+        return True
     return tag.name in _UNSEEN or tag.has_attr("hidden") or bool(_HIDDEN.search(style))
 
 

@@ -38,7 +38,7 @@ def pdf_to_markdown(data: bytes) -> Converted:
     """The text of all pages with a line `<!-- page N -->` before each; a scan or protected file is a DataError."""
     try:
         reader = PdfReader(io.BytesIO(data))
-        pages = [_lines(page) for page in reader.pages]
+        pages = _without_running_lines([_lines(page) for page in reader.pages])
     except (FileNotDecryptedError, DependencyError):
         raise DataError("is protected; save it without password and restrictions") from None
     empty = [str(n) for n, lines in enumerate(pages, start=1) if not lines]
@@ -77,6 +77,15 @@ def _lines(page: Any) -> list[Line]:
             text += part
             sizes[round(size, 1)] += len(part.strip())
     return lines
+
+
+def _without_running_lines(pages: list[list[Line]]) -> list[list[Line]]:
+    """Pages without a first or last line that all of them share but for its digits: 'Page 3', a running head."""
+    for place in (0, -1):
+        ends = {re.sub(r"\d+", "0", fold(lines[place][0])) for lines in pages if len(lines) > 1}
+        if len(ends) == 1 and len(pages) > 1 and all(len(lines) > 1 for lines in pages):
+            pages = [lines[1:] if place == 0 else lines[:-1] for lines in pages]
+    return pages
 
 
 def _page(number: int, lines: list[Line], levels: dict[tuple[int, int], int]) -> Iterator[str]:

@@ -13,8 +13,9 @@ _FRENCH = "mm mme mlle mgr me pr av bd env ex p.ex réf ref tél tel chap al n°
 _POLISH = """np tj tzn tzw itd itp m.in ul pl os św pkt ust lit poz nr str ww zob por godz min sek zł gr tys mln mld
 sp dyr mgr inż hab im wg dot ok"""
 _ABBREVIATIONS = frozenset(f"{_ENGLISH} {_FRENCH} {_POLISH}".split())
+_LONGEST_WORD = 24  # characters looked back for an abbreviation, so that long lines take linear time
 _END = re.compile(
-    r"""(?P<stop>[.!?…]+)(?P<after>["'”’»)\]]*(?:\s?\[\d+(?:\s?[,;–-]\s?\d+)*\])*)\s+(?=[A-ZÀ-ÖØ-ÞĄĆĘŁŃÓŚŹŻ0-9"'“‘„«(\[*•–-])""",
+    r"""(?<![.!?…])(?P<stop>[.!?…]+)(?P<after>["'”’»)\]]*(?:\s*\[\d+(?:\s?[,;–-]\s?\d+)*\])*+)\s+(?=[A-ZÀ-ÖØ-ÞĄĆĘŁŃÓŚŹŻ0-9"'“‘„«(\[*•–-])""",
     re.VERBOSE,
 )
 
@@ -25,7 +26,8 @@ def sentences(text: str) -> list[str]:
     for line in re.split(r"\n+", text):
         start = 0
         for match in _END.finditer(line):
-            if match["stop"] == "." and not match["after"] and _is_abbreviation(line[start : match.start()]):
+            before = line[max(start, match.start() - _LONGEST_WORD) : match.start()]
+            if match["stop"] == "." and not match["after"] and _is_abbreviation(before):
                 continue
             found.append(line[start : match.end()].strip())
             start = match.end()

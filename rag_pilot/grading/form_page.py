@@ -200,7 +200,8 @@ def _button(
 
 def _help(say: Texts) -> str:
     labels = [(f"{key} {say[label]}", say[f"{label}_means"]) for key, label in LABEL_KEYS.items()]
-    keys = [(f"{min(CAUSE_KEYS)} – {max(CAUSE_KEYS)}", say["why"]), ("u", say["undo"]), ("s", say["skip"]), ("n", say["note"])]
+    causes = f"{min(CAUSE_KEYS)} – {max(CAUSE_KEYS)}"
+    keys = [(causes, say["why"]), ("u", say["undo"]), ("s", say["skip"]), ("n", say["note"])]
     keys += [("Esc", say["leave_note"]), ("← →", f"{say['back']}, {say['next']}"), ("?", say["show_help"])]
     rows = "".join(f"<dt>{escape(term)}</dt><dd>{escape(meaning)}</dd>" for term, meaning in labels + keys)
     return f'<div class="rp-help" role="dialog" aria-label="{escape(say["help"])}" hidden><dl>{rows}</dl></div>'

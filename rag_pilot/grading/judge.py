@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from ..records import JUDGE_LABELS
 from ..retrieval.keyword import fold_word, tokenizer
@@ -42,7 +43,9 @@ def offline_judge(question: str, expected: str, text: str) -> Judgement:
     wanted = _stems(expected) - _stems(question)
     held = _stems(text)
     number_share = len(numbers & _numbers(text)) / len(numbers) if numbers else None
-    word_share = len(wanted & held) / len(wanted) if wanted else (1.0 if not numbers else number_share or 0.0)
+    if not wanted and not numbers:
+        return Judgement(None, "the expected answer holds no word and no number that the question does not hold")
+    word_share = len(wanted & held) / len(wanted) if wanted else number_share or 0.0
     if number_share is None:
         label = "correct" if word_share >= FULL else "partly" if word_share >= SOME else "wrong"
     else:
@@ -92,27 +95,26 @@ def model_judge(llm: Callable[[str], str]) -> Judge:
     return judge
 
 
+_DRESS = r"[\s*_`'\"“”‘’«»#>.:,;()\[\]–—-]*"
+_LABEL_LINE = re.compile(rf"{_DRESS}(?:label{_DRESS})?(correct|partly|wrong){_DRESS}", re.I)
+
+
 def read_label(reply: str) -> Judgement | None:
     """The label of a judge's reply: one JSON object (fenced or not), or a label alone on a line; None if unreadable.
 
     Two different labels, an unknown one, a repeated key or a cut object are unreadable: never a guess from a substring.
     """
-    objects = re.findall(r"\{[^{}]*\}", reply)
-    if len(objects) == 1:
+    before, brace, rest = reply.partition("{")
+    fields: list[tuple[str, Any]] = []
+    if brace:
         try:
-            pairs = json.loads(objects[0], object_pairs_hook=list)
-        except ValueError:
-            pairs = []
-        labels = [value for key, value in pairs if key == "label"]
-        if len(labels) == 1 and isinstance(labels[0], str) and labels[0].strip().lower() in JUDGE_LABELS:
-            reason = next((str(value) for key, value in pairs if key == "reason"), "")
-            return Judgement(labels[0].strip().lower(), reason, reply)
-        return None
-    if objects or "{" in reply:
-        return None
-    lines = {
-        match[1].lower()
-        for line in reply.splitlines()
-        if (match := re.fullmatch(r"\W*(?:label\W+)?(correct|partly|wrong)\W*", line.strip(), re.I))
-    }
-    return Judgement(lines.pop(), "", reply) if len(lines) == 1 else None
+            fields, end = json.JSONDecoder(object_pairs_hook=list).raw_decode(brace + rest)
+        except (ValueError, RecursionError):
+            return None
+        rest = rest[end - 1 :]
+        if "{" in rest or sum(key == "label" for key, _ in fields) != 1:
+            return None
+    labels = {str(value).strip().lower() for key, value in fields if key == "label"}
+    labels |= {match[1].lower() for line in f"{before}\n{rest}".splitlines() if (match := _LABEL_LINE.fullmatch(line))}
+    reason = next((str(value) for key, value in fields if key == "reason"), "")
+    return Judgement(labels.pop(), reason, reply) if len(labels) == 1 and labels <= set(JUDGE_LABELS) else None

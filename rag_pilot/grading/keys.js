@@ -13,8 +13,7 @@ function render({ model, el }) {
   const isField = (target) => target.matches("textarea, input:not([type=checkbox])");
   const focus = () => root()?.focus({ preventScroll: true });
 
-  function send(key) {
-    if (blocking && key !== "fields") return;
+  function send(key) { // a second press on the same screen is dropped by Python
     const id = `${view}-${++sent}`;
     const fields = {};
     for (const f of root().querySelectorAll("[name]")) fields[f.name] = f.type === "checkbox" ? f.checked : f.value;

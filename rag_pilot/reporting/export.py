@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from ipykernel.kernelspec import make_ipkernel_cmd
+from ipykernel.kernelspec import get_kernel_dict
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
@@ -35,12 +35,12 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 INTERACTIVE = '<p class="interactive">Here the notebook has a form, which works in JupyterLab only.</p>'
 
 
-class _ThisPython(AsyncKernelManager):  # type: ignore[misc]
+class _ThisPython(AsyncKernelManager):
     """A kernel of the interpreter that exports, whatever kernels are installed under the name python3."""
 
     @property
     def kernel_spec(self) -> Any:
-        return KernelSpec(argv=make_ipkernel_cmd(), display_name="Python 3", language="python")
+        return KernelSpec(**get_kernel_dict())
 
 
 # -- one notebook ------------------------------------------------------------------------------------------------------
@@ -57,13 +57,14 @@ def execute(notebook: Path, pilot: str, root: Path, audience: Collection[str], c
         book,
         kernel_manager_class=_ThisPython,
         kernel_name="python3",
+        extra_arguments=["--log-level=CRITICAL"],
+        shutdown_kernel="immediate",  # all that counts is on disk
         timeout=cell_seconds,
         startup_timeout=120,
         iopub_timeout=60,
         raise_on_iopub_timeout=True,
         force_raise_errors=True,
         skip_cells_with_tag="",  # every cell is run
-        store_widget_state=False,  # a form's state holds what the expert may read, not what the readers may
         resources={"metadata": {"path": str(root)}},
     )
     environment = os.environ | {

@@ -22,11 +22,14 @@ Helvetica,Arial,sans-serif);font-size:14px;line-height:1.5;max-width:62rem;margi
 .rp p,.rp ul,.rp ol,.rp dl{margin:.35rem 0;padding-left:0;max-width:46rem}.rp ul,.rp ol{padding-left:1.3rem}
 .rp p.rp-big{font-size:1.7em;font-weight:600;line-height:1.25;margin:.2rem 0 .5rem}
 .rp p.rp-note{color:var(--jp-content-font-color2,#4d5560);font-size:.9em}
-.rp.rp.rp table{border-collapse:collapse;border:0;font-size:.95em;margin:.7rem 0 .3rem;table-layout:auto;max-width:100%}
+.rp.rp.rp table{border-collapse:collapse;border:0;font-size:.95em;margin:.7rem 0 .3rem;table-layout:auto;
+max-width:100%;min-width:20rem}
 .rp.rp.rp caption{caption-side:top;text-align:left;font-weight:600;padding:0 0 .3rem;color:inherit}
 .rp.rp.rp :is(th,td){text-align:left;vertical-align:top;padding:.32rem .9rem .32rem 0;border:0;
-border-bottom:1px solid var(--jp-border-color2,#d5d9de);overflow-wrap:break-word;white-space:normal;max-width:24rem}
-.rp.rp.rp thead :is(th,td){vertical-align:bottom;border-bottom:2px solid var(--jp-border-color1,#9aa2ab);font-weight:600;
+border-bottom:1px solid var(--jp-border-color2,#d5d9de);overflow-wrap:break-word;white-space:normal;line-height:1.45;
+max-width:30rem}
+.rp.rp.rp thead :is(th,td){vertical-align:bottom;
+border-bottom:2px solid var(--jp-border-color1,#9aa2ab);font-weight:600;
 font-size:.92em}
 .rp.rp.rp tbody th{font-weight:500}.rp.rp.rp tbody tr,.rp.rp.rp thead tr{background:none}
 .rp.rp.rp :is(th,td).rp-n{text-align:right;font-variant-numeric:tabular-nums}
@@ -36,14 +39,17 @@ background:#e4e7eb;color:#2b3138;border:1px solid #b9c0c8}
 .rp .rp-good{background:#d9e8f6;color:#0a3d66;border-color:#7fb0d8}
 .rp .rp-bad{background:#fbe3d6;color:#7a2d00;border-color:#e0a080}
 .rp .rp-open{background:#fff3cd;color:#5c4400;border-color:#d9bf6a}
+.rp .rp-w{white-space:nowrap}.rp small{color:var(--jp-content-font-color2,#4d5560)}
 .rp code{font-size:.92em;overflow-wrap:anywhere}
 .rp pre{white-space:pre-wrap;overflow-wrap:anywhere;font-size:.85em;padding:.6rem;border:1px solid
 var(--jp-border-color2,#d5d9de);background:none;color:inherit}
 .rp a{color:var(--jp-content-link-color,#0b5cad)}
 .rp progress{width:16rem;max-width:100%;height:.9rem;accent-color:#0072b2}
-figure.rp{margin:0 0 1.4rem;padding:0}figure.rp img{width:768px;max-width:100%;height:auto;background:#fff;display:block}
+figure.rp{margin:0 0 1.4rem;padding:0}
+figure.rp img{width:768px;max-width:100%;height:auto;background:#fff;
+padding:8px;box-sizing:border-box;border-radius:3px;display:block}
 figure.rp figcaption{font-size:.92em;max-width:46rem;margin-top:.3rem;color:var(--jp-content-font-color2,#4d5560)}
-@media print{.rp{font-size:10px;max-width:none;color:#000}.rp tr,figure.rp,.rp p{break-inside:avoid}
+@media print{.rp{font-size:10px;max-width:none;color:#000}.rp :is(table,tr,p),figure.rp{break-inside:avoid}
 .rp thead{display:table-header-group}.rp caption{break-after:avoid}.rp :is(th,td){padding-right:.6rem!important}}
 """.strip()
 
@@ -61,13 +67,15 @@ class Html(str):
 
     def __repr__(self) -> str:
         """What a terminal shows: the words without the markup."""
-        text = re.sub(r"</(?:tr|p|caption|figcaption|li|h\d)>", "\n", re.sub(r"</t[hd]>", "  ", self))
+        text = re.sub(r"</(?:tr|p|caption|figcaption|li|h\d)>", "\n", re.sub(r"</t[hd]>|<br>", "  ", self))
         return html.unescape(re.sub(r"<[^>]*>", "", text)).strip()
 
 
 def element(name: str, *children: object, **attributes: str | int) -> Html:
     """One element; children that are not `Html` and all attribute values are escaped, `class_` is the class."""
     given = "".join(f' {key.rstrip("_").replace("_", "-")}="{_escaped(str(v))}"' for key, v in attributes.items())
+    if name in ("br", "img"):
+        return Html(f"<{name}{given}>")
     return Html(f"<{name}{given}>{join(children)}</{name}>")
 
 
@@ -104,6 +112,11 @@ def listing(items: Iterable[object]) -> Html:
 def tag(word: str, kind: str = "") -> Html:
     """A word that stands out; `kind` is '' or 'good', 'bad', 'open': the colour only repeats what the word says."""
     return element("span", word, class_=f"rp-tag rp-{kind}" if kind else "rp-tag")
+
+
+def whole(text: object) -> Html:
+    """A text that is not broken over lines, such as a date."""
+    return element("span", text, class_="rp-w")
 
 
 def link(url: str, label: str) -> Html:
@@ -146,15 +159,22 @@ def table(
     def side(column: int) -> dict[str, str | int]:
         return {"class_": "rp-n"} if numeric[column] and column else {}
 
-    heads = join(element("th", name, scope="col", **side(i)) for i, name in enumerate(head))
+    heads = [element("th", name, scope="col", **side(i)) for i, name in enumerate(head)]
     body = []
     for number, line in enumerate(lines, start=1):
         first, *others = (cell(value) for value in line)
         cells = [element("th", first, scope="row"), *(element("td", c, **side(i)) for i, c in enumerate(others, 1))]
         body.append(element("tr", *cells, **({"class_": "rp-sum"} if total and number == len(lines) else {})))
-    return element(
-        "table", element("caption", caption), element("thead", element("tr", heads)), element("tbody", *body)
-    )
+    top = [element("thead", element("tr", *heads))] if any(head) else []
+    return element("table", element("caption", caption), *top, element("tbody", *body))
+
+
+def facts(caption: str, rows: Iterable[tuple[str, object]]) -> Html:
+    """A table of names and values, without a line of headings."""
+    return table(caption, ("", ""), [(name, join([cell(value)])) for name, value in rows])
+
+
+_NUMBER = r"[+-]?[\d.,<>]+(?: ?%| points| ms| s| of [\d,]+)?|not measured|no data|none|–"
 
 
 def _is_number(value: object) -> bool:
@@ -162,7 +182,7 @@ def _is_number(value: object) -> bool:
         return False
     if value is None or isinstance(value, int | float | Share | Mean):
         return True
-    return isinstance(value, str) and bool(re.fullmatch(r"[+-]?[\d.,<>]+(?: ?%| points| ms| s)?|not measured|no data", value))
+    return isinstance(value, str) and bool(re.fullmatch(_NUMBER, value))
 
 
 # -- pictures ----------------------------------------------------------------------------------------------------------
@@ -171,5 +191,4 @@ def _is_number(value: object) -> bool:
 def picture(data: bytes, alt: str, caption: str, kind: str = "svg+xml") -> Html:
     """A figure that carries its image inside the page; `alt` states the finding with its numbers."""
     source = f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}"
-    image = Html(f'<img alt="{_escaped(alt)}" src="{source}">')
-    return element("figure", image, element("figcaption", caption), class_="rp")
+    return element("figure", element("img", alt=alt, src=source), element("figcaption", caption), class_="rp")

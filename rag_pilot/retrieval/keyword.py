@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from threading import Lock
 
 import numpy as np
 import snowballstemmer
@@ -50,7 +51,7 @@ def fold_word(text: str) -> str:
 def words(text: str) -> list[str]:
     """Folded words in order; FRM-204 gives frm204, frm and 204, so that px-20, PX 20 and px20 meet; c++ stays c++."""
     tokens: list[str] = []
-    for match in _WORD.finditer(text):
+    for match in _WORD.finditer(unicodedata.normalize("NFC", text)):
         word = fold_word(match[0])
         if word.isalpha():
             tokens.append(word)
@@ -89,11 +90,14 @@ def tokenizer(languages: Iterable[str] = (), stop_words: bool = True) -> Tokeniz
 
 
 def _stemmer(algorithm: str) -> Callable[[str], str]:
-    stemmer = snowballstemmer.stemmer(algorithm)
+    stemmer, lock = snowballstemmer.stemmer(algorithm), Lock()  # the stemmer keeps the word that it works on
 
     @lru_cache(maxsize=200_000)
     def stem(word: str) -> str:
-        return fold_word(str(stemmer.stemWord(word))) if word.isalpha() else word
+        if not word.isalpha():
+            return word
+        with lock:
+            return fold_word(str(stemmer.stemWord(word)))
 
     return stem
 

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from ..errors import DataError
 from ..records import Document, Passage, Record, fingerprint, read_records, read_text, write_jsonl, write_text
 
 
@@ -23,28 +24,29 @@ class Manifest(Record):
     passages: Mapping[str, Any]  # settings of the splitter
     model: str
     prefixes: tuple[str, ...]
-    dimension: int
     tokeniser: str
+    dimension: int = 0  # as observed when it was built
     count: int = 0  # passages
     built: str = ""  # ISO time
 
     @property
     def fingerprint(self) -> str:
         """Equal for equal inputs; the time of building is not part of it."""
-        return fingerprint({**self.as_json(), "built": "", "count": 0})
+        return fingerprint({**self.as_json(), "built": "", "count": 0, "dimension": 0})
 
     def differences(self, other: Manifest) -> list[str]:
-        """Which lines differ, for a message: name, value here, value there."""
+        """Which lines differ, for a message: name, value here, value there; a dimension not observed yet does not."""
         mine, theirs = self.as_json(), other.as_json()
-        names = sorted((mine.keys() | theirs.keys()) - {"built", "count"})
+        unsaid = {"built", "count"} | (set() if self.dimension and other.dimension else {"dimension"})
+        names = sorted((mine.keys() | theirs.keys()) - unsaid)
         return [
             f"{name}: {mine.get(name)} / {theirs.get(name)}" for name in names if mine.get(name) != theirs.get(name)
         ]
 
 
 def document_hashes(documents: Iterable[Document]) -> dict[str, str]:
-    """The hash of each document's file and of its title, which is indexed too."""
-    return {d.id: fingerprint([d.sha, d.title]) for d in documents}
+    """A hash of each document as it is indexed: its text and what describes it, without who may open it."""
+    return {d.id: fingerprint({**d.as_json(), "groups": [], "sha": "", "path": ""}) for d in documents}
 
 
 def save_index(folder: Path, manifest: Manifest, passages: Iterable[Passage]) -> Manifest:
@@ -58,11 +60,23 @@ def save_index(folder: Path, manifest: Manifest, passages: Iterable[Passage]) ->
 
 
 def saved_manifest(folder: Path) -> Manifest | None:
-    """The manifest of a saved index, or None."""
+    """The manifest of a saved index, or None where there is none that this version can read: build it again."""
     path = folder / "manifest.json"
-    return Manifest.from_json(json.loads(read_text(path))) if path.exists() else None
+    if not path.exists():
+        return None
+    try:
+        return Manifest.from_json(json.loads(read_text(path)))
+    except (ValueError, TypeError, AttributeError):
+        return None
 
 
 def saved_passages(folder: Path) -> list[Passage]:
-    """The passages of a saved index, open to nobody until groups are attached."""
-    return read_records(folder / "passages.jsonl", Passage.from_json)
+    """The passages of a saved index, open to nobody until groups are attached; DataError where some are missing."""
+    passages = read_records(folder / "passages.jsonl", Passage.from_json)
+    manifest = saved_manifest(folder)
+    if manifest is None or manifest.count != len(passages):
+        raise DataError(
+            f"{folder / 'passages.jsonl'} holds {len(passages)} passages, its manifest "
+            f"{manifest.count if manifest else 'cannot be read'}: remove the folder, the index is built again"
+        )
+    return passages

@@ -37,7 +37,7 @@ def expander(glossary: Mapping[str, Sequence[str]]) -> Callable[[str], str]:
 
     def expand(question: str) -> str:
         asked = words(question)
-        added = [s for term, synonyms in known if _contains(asked, term) for s in synonyms]
+        added = dict.fromkeys(s for term, synonyms in known if _contains(asked, term) for s in synonyms)
         return f"{question} ({'; '.join(added)})" if added else question
 
     return expand

@@ -8,9 +8,10 @@ from .answers import four_way, gate, headline, label_shares, progress, run, stam
 from .failures import failures, pareto, tasks, trace
 from .plan import cost, cost_plan, criteria, decision, decision_table, judgements
 from .sources import composition, documents, findings, index, retrievers, segments
-from .week2 import ledger, threshold, tried
+from .week2 import changes, ledger, nothing, threshold, tried
 
 __all__ = [
+    "changes",
     "composition",
     "cost",
     "cost_plan",
@@ -27,6 +28,7 @@ __all__ = [
     "judgements",
     "label_shares",
     "ledger",
+    "nothing",
     "pareto",
     "progress",
     "retrievers",

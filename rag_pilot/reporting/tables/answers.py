@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from ...analysis.cost import P95_FROM, StageTime
 from ...analysis.headline import Estimate, Headline
@@ -12,11 +11,9 @@ from ...analysis.measures import FourWay
 from ...analysis.shares import Share, percent
 from ...grading.agreement import AGREEMENT_ABOVE, FAULTS_NEEDED, KAPPA_ABOVE, Gate
 from ...records import JUDGE_LABELS, LABELS
-from ..html import NOT_MEASURED, Html, element, join, listing, note, paragraph, section, table, tag
+from ...results import Result
+from ..html import NO_DATA, NOT_MEASURED, Html, element, facts, join, listing, note, paragraph, section, table, tag
 from ..words import DECLINE, FLAG, LABEL_MEANS, plural
-
-if TYPE_CHECKING:
-    from ...results import Result
 
 
 def stamp(result: Result) -> Html:
@@ -29,7 +26,10 @@ def stamp(result: Result) -> Html:
         ("Date", info.get("date") or "not recorded"),
         ("Data fingerprint", element("code", info.get("fingerprint") or "not recorded")),
         ("Questions", n),
-        ("Answered by", ", ".join(info.get("models") or ()) or f"{result.settings.answer.kind} answerer, no model named"),
+        (
+            "Answered by",
+            ", ".join(info.get("models") or ()) or f"{result.settings.answer.kind} answerer, no model named",
+        ),
     ]
     limits = [
         f"They speak of questions like these {n}, in this mix. Other people's questions can come out differently.",
@@ -42,7 +42,7 @@ def stamp(result: Result) -> Html:
     if info.get("config", {}).get("changes") or info.get("name", "baseline") != "baseline":
         limits.append("Changes were made because of these very questions: expect less on new ones.")
     return section(
-        table("This run", ("", "Value"), rows),
+        facts("This run", rows),
         paragraph(element("strong", "What these numbers cannot support")),
         listing(limits),
     )
@@ -55,17 +55,19 @@ def run(result: Result) -> Html:
     reasons = Counter(a.reason or "" for a in answers if a.status == "declined")
     flags = Counter(flag for a in answers for flag in a.flags)
     given = [a for a in answers if a.status == "answered"]
-    rows = [(s, status[s], f"of {n}") for s in ("answered", "declined", "error")]
+    rows = [(s, f"{status[s]} of {n}") for s in ("answered", "declined", "error")]
     parts: list[object] = [
         paragraph(
             element("strong", f"{status['answered']} of {plural(n, 'question')} answered, "),
             f"{status['declined']} declined, {status['error']} in error.",
         ),
-        table("What came back", ("", "Questions", "Asked"), rows),
+        table("What came back", ("Status", "Questions"), rows),
     ]
     if reasons:
-        named = [(DECLINE.get(r, r or "no reason kept"), k, f"of {status['declined']}") for r, k in reasons.most_common()]
-        parts.append(table("Why it declined", ("Reason", "Questions", "Declined"), named))
+        named = [
+            (DECLINE.get(r, r or "no reason kept"), f"{k} of {status['declined']}") for r, k in reasons.most_common()
+        ]
+        parts.append(table("Why it declined", ("Reason", "Questions"), named))
     if status["error"]:
         faults = Counter(a.reason or "no cause kept" for a in answers if a.status == "error")
         parts.append(table("Errors, neither declined nor wrong", ("Cause", "Questions"), faults.most_common()))
@@ -99,7 +101,7 @@ def stages(times: list[StageTime]) -> Html:
     rows = [(t.stage, t.n, _ms(t.p50), _ms(t.p95), _ms(t.budget, "none"), state(t)) for t in times]
     return join(
         [
-            table("Time per stage", ("Stage", "Answers", "Half under", "95 % under", "Budget", ""), rows),
+            table("Time per stage", ("Stage", "Answers", "Half under", "95 % under", "Budget", "Within it"), rows),
             note(f"Measured in this run, on this machine. The 95 % figure needs {P95_FROM} answers."),
         ]
     )
@@ -155,15 +157,15 @@ def gate(found: Gate) -> Html:
         ("Answers not correct, to test it on", f"{found.faults} of {found.n}", "–", f"at least {FAULTS_NEEDED}"),
     ]
     rows = [
-        (f"expert: {label}", *(found.matrix.get((label, j), 0) for j in JUDGE_LABELS), f"{same} of {of}")
+        (label, *(found.matrix.get((label, j), 0) for j in JUDGE_LABELS), f"{same} of {of}")
         for label, (same, of) in found.recall.items()
     ]
-    head = ("", *(f"judge: {j}" for j in JUDGE_LABELS), "Recognised")
+    head = ("Expert's label", *(f"judge: {j}" for j in JUDGE_LABELS), "Recognised")
     level = f"At least ({100 * found.confidence:g} %)"
     return section(
         paragraph(tag(words.get(found.state, "judge not tested"), kind)),
         found.words,
-        table("The judge against the expert", ("", "Seen", level, "Needed"), figures) if found.n else None,
+        table("The judge against the expert", ("What", "Seen", level, "Needed"), figures) if found.n else None,
         table("Labels of the same answers", head, rows) if found.n else None,
     )
 
@@ -208,7 +210,7 @@ def headline(found: Headline) -> Html:
             ("Label", "Share", "95 % interval", "Worth so many read by hand"),
             rows,
         ),
-        table("Labels given by", ("", "Questions"), whom, total=True),
+        table("Labels given by", ("Who", "Questions"), whom, total=True),
     )
 
 
@@ -230,7 +232,7 @@ def four_way(found: FourWay) -> Html:
                 f"Of those that cannot, {found.rightly_declined.text()} were declined, as they should be.",
             )
         ),
-        table("Answered or declined", ("", *used, "All"), rows),
+        table("Answered or declined", ("Questions", *used, "All"), rows),
         note(f"{plural(found.flagged, 'answered text')} may be a decline in other words: a person reads it.")
         if found.flagged
         else None,
@@ -238,10 +240,19 @@ def four_way(found: FourWay) -> Html:
 
 
 def label_shares(shares: Mapping[str, Share]) -> Html:
-    """The share of each label among the answers that have one."""
-    rows = [(name, share, LABEL_MEANS.get(name, "")) for name, share in shares.items()]
+    """The share of each label among the answers that have one; with what the others could still make of it."""
     absent = next((s.missing_text() for s in shares.values() if s.missing_text()), "")
+    rows = [
+        (name, share, *([_bounds(share)] if absent else []), LABEL_MEANS.get(name, ""))
+        for name, share in shares.items()
+    ]
+    head = ("Label", "Share", *(["With all others against or for it"] if absent else []), "What it means")
     return section(
-        table("Labels of the answers that have one", ("Label", "Share", "What it means"), rows),
+        table("Labels of the answers that have one", head, rows),
         note(f"Not in it: {absent}. These are counts, not the estimate for all questions.") if absent else None,
     )
+
+
+def _bounds(share: Share) -> str:
+    bounds = share.bounds
+    return NO_DATA if bounds is None else f"{percent(bounds.low)} to {percent(bounds.high)} %"

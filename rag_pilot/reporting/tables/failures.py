@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ...analysis.causes import Pareto
+from ...results import Failure, Result
+from ...trace import Place, Seen, Trace
 from ..html import Html, element, join, link, listing, note, paragraph, section, table, tag
+from ..tasks import owners_tasks
 from ..words import MEND, cause_name, plural
-
-if TYPE_CHECKING:
-    from ...results import Failure, Result
-    from ...trace import Place, Seen, Trace
 
 LABEL_TAG = {"wrong": "bad", "partly": "open", "declined": ""}
 
@@ -47,43 +45,33 @@ def failures(found: Sequence[Failure]) -> Html:
     head = ("Id", "Label", "Question and cause", "Expected", "Got", "Document and owner")
     return section(
         table(f"Bad answers ({len(shown)} of {len(found)} shown)", head, rows, empty="none to show"),
-        listing(f"{plural(k, 'bad answer')} not shown: the reader needs {groups}." for groups, k in sorted(hidden.items()))
+        listing(
+            f"{plural(k, 'bad answer')} not shown: the reader needs {groups}." for groups, k in sorted(hidden.items())
+        )
         if hidden
         else None,
     )
 
 
 def tasks(result: Result) -> Html:
-    """Documents to mend, by owner: which questions need it and what is missing."""
-    waiting: dict[tuple[str, str], list[str]] = defaultdict(list)
-    details: dict[tuple[str, str], set[str]] = defaultdict(set)
-    readers = result.pilot.readers
-    for question in result.questions:
-        cause = result.causes.get(question.id)
-        if cause is None or cause.name != "missing_or_stale":
-            continue
-        name = question.doc or "no document named"
-        document = result.documents.get(name)
-        groups = document.groups if document else frozenset()
-        hidden = result.hidden(question.id)
-        if document and not groups & readers:
-            name = f"not shown here (needs {' or '.join(sorted(groups))})"
-        elif hidden:
-            name = f"not shown here (needs {hidden})"
-        key = (document.owner if document and document.owner else "no owner named", name)
-        waiting[key].append(question.id)
-        if not hidden:
-            details[key].add(cause.detail)
-    rows = [
-        (owner, name, len(ids), ", ".join(ids), "; ".join(sorted(details[owner, name])) or "not shown here")
-        for (owner, name), ids in sorted(waiting.items(), key=lambda item: (item[0][0], -len(item[1]), item[0][1]))
-    ]
-    head = ("Owner", "Document", "Bad answers", "Questions", "What is wrong")
-    n = sum(len(ids) for ids in waiting.values())
+    """Documents to mend, by owner: a document is named, and what is missing told, only to those who may open it."""
+    readers, rows = result.pilot.readers, []
+    every = sorted(owners_tasks(result), key=lambda t: (t.owner or "~", -len(t.questions), t.document))
+    for task in every:
+        document = result.documents.get(task.document)
+        needed = sorted({lacking for i, _ in task.questions if (lacking := result.hidden(i))})
+        closed = not document.groups & readers if document else bool(needed)
+        groups = sorted(document.groups) if document else needed
+        name = f"not shown (needs {' or '.join(groups)})" if closed else task.document
+        missing = f"not shown (needs {'; '.join(needed)})" if needed else task.missing
+        if needed and document and not closed and document.id in result.facts.stale:
+            missing = f"out of date: its review was due on {document.review_by}"
+        ids = ", ".join(i for i, _ in task.questions)
+        rows.append((task.owner or "no owner named", name, len(task.questions), ids, missing))
+    n = sum(len(task.questions) for task in every)
+    caption = f"Documents to mend ({plural(len(rows), 'document')}, {plural(n, 'bad answer')})"
     return section(
-        table(
-            f"Documents to mend ({plural(len(rows), 'document')}, {plural(n, 'bad answer')})", head, rows, empty="none found"
-        ),
+        table(caption, ("Owner", "Document", "Bad answers", "Questions", "What is wrong"), rows, empty="none found"),
         note("Only answers that have a label are searched for causes; more labels may add documents."),
     )
 

@@ -10,7 +10,7 @@ from ...analysis.decision import Decision, Judgement
 from ...answering.answerer import INSTRUCTIONS
 from ...settings import Settings
 from ..html import NOT_MEASURED, Html, element, join, listing, note, paragraph, section, table, tag
-from ..words import DECISION, MEASURE, plural
+from ..words import DECISION, MEASURE, plain, plural
 
 CHARACTERS_PER_TOKEN = 4
 """Rule of thumb for English prose, used for the fixed part of the prompt only."""
@@ -23,7 +23,11 @@ def decision_table() -> Html:
     rows = (
         ("The knowledge changes often", "Fits: update the document, the next answer uses it", "Poor fit: train again"),
         ("Readers want to open the source", "Fits: each answer links the passage", "Poor fit: no source to show"),
-        ("Not everybody may read everything", "Fits: passages are filtered per asker", "Poor fit: a model cannot forget"),
+        (
+            "Not everybody may read everything",
+            "Fits: passages are filtered per asker",
+            "Poor fit: a model cannot forget",
+        ),
         ("Always the same format or house tone", "Possible by instruction", "Fits: this is what it learns best"),
         ("Very short waiting time", "Search and long prompts cost time", "Fits: short prompts, a smaller model"),
         ("Cost of an update", "Low: read the changed document again", "High: new examples, training, tests"),
@@ -49,7 +53,7 @@ def cost_plan(settings: Settings) -> Html:
             f"{money:,.0f} {own.currency}",
         ),
     ]
-    head = ("", "Questions a month", "Tokens a question", "Price of a million tokens", "A month costs")
+    head = ("Case", "Questions a month", "Tokens a question", "Price of a million tokens", "A month costs")
     return section(
         paragraph(element("strong", "Monthly cost = questions a month × tokens a question × price of a token.")),
         table("What a month costs", head, rows),
@@ -74,10 +78,12 @@ def criteria(lines: Sequence[str], locked: Mapping[str, Any] | None) -> Html:
         older = entry["amends"]
         amendments.append(f"Amended on {entry['date']} by {entry['author']} (before: {older['date']}): {entry['why']}")
         entry = older
-    rows = list(zip(named, lines, strict=True))
+    rows = [(name, plain(line)) for name, line in zip(named, lines, strict=True)]
     return section(
         state,
-        table("What was agreed, and what these questions can show", ("Criterion", "In numbers"), rows, empty="none yet"),
+        table(
+            "What was agreed, and what these questions can show", ("Criterion", "In numbers"), rows, empty="none yet"
+        ),
         listing(amendments) if amendments else None,
         note("Between the two counts the result is 'not decided by this many questions'."),
     )
@@ -106,7 +112,8 @@ def _seen(judgement: Judgement) -> str:
         return NOT_MEASURED
     at_most = judgement.criterion.direction == "at_most"
     bound = f"at most {100 * judgement.high:.1f} %" if at_most else f"at least {100 * judgement.low:.1f} %"
-    return f"{100 * judgement.value:.1f} % ({bound}), n = {judgement.n:.0f}"
+    n = f"n = {judgement.n:.0f}" if judgement.n == int(judgement.n) else f"worth {judgement.n:.0f} read by hand"
+    return f"{100 * judgement.value:.1f} % ({bound}), {n}"
 
 
 def _needed(judgement: Judgement) -> str:
@@ -118,7 +125,7 @@ def _needed(judgement: Judgement) -> str:
 def decision(found: Decision) -> Html:
     """What follows from the pilot, in a word, and why."""
     word, meaning = DECISION.get(found.verdict, (found.verdict, ""))
-    return section(paragraph(word, kind="big"), meaning, listing(found.reasons))
+    return section(paragraph(word, kind="big"), meaning, listing(plain(reason) for reason in found.reasons))
 
 
 def cost(used: Usage | None, settings: Settings) -> Html:
@@ -127,26 +134,33 @@ def cost(used: Usage | None, settings: Settings) -> Html:
     if used is None:
         return section(
             paragraph(element("strong", "Cost of the model: "), f"{NOT_MEASURED}."),
-            "No answer of this run reports tokens: the extractive answerer asks no model and costs nothing per question.",
+            "No answer of this run reports tokens. The extractive answerer asks no model and costs nothing a question.",
             cost_plan(settings),
         )
     prices = Prices(own.input_per_million, own.output_per_million)
-    shown = settings.retrieval.k
+    shown, fixed = settings.retrieval.k, len(INSTRUCTIONS) / CHARACTERS_PER_TOKEN
     levers = what_if(
-        own.questions_per_month, used, prices, shown, max(1, round(shown * 5 / 8)), len(INSTRUCTIONS) / CHARACTERS_PER_TOKEN
+        own.questions_per_month,
+        used,
+        prices,
+        shown,
+        max(1, round(shown * 5 / 8)),
+        fixed,
     )
     money = levers[0].cost
     rows = [(w.lever, f"{w.cost:,.0f}", f"{w.saved:,.0f}") for w in levers]
     absent = [
-        f"{plural(used.without_call, 'question')} declined before any model was asked: no tokens" if used.without_call else "",
+        f"{plural(used.without_call, 'question')} declined before any model was asked: no tokens"
+        if used.without_call
+        else "",
         f"{plural(used.not_reported, 'answer')} without reported tokens, not in the mean" if used.not_reported else "",
         f"{plural(used.errors, 'failed call')}, not in the mean" if used.errors else "",
     ]
     return section(
         paragraph(f"{money:,.0f} {own.currency} a month", kind="big"),
-        f"{own.questions_per_month:,} questions a month, {used.tokens_in:,.0f} tokens in and {used.tokens_out:,.0f} out "
-        f"on average over {plural(used.n, 'question')}, {own.input_per_million:.2f} and {own.output_per_million:.2f} "
-        f"{own.currency} a million.",
+        f"{own.questions_per_month:,} questions a month, {used.tokens_in:,.0f} tokens in and {used.tokens_out:,.0f} "
+        f"out on average over {plural(used.n, 'question')}, {own.input_per_million:.2f} and "
+        f"{own.output_per_million:.2f} {own.currency} a million.",
         table(
             "What each lever would save, alone (estimates)",
             ("Lever", f"{own.currency} a month", f"{own.currency} saved"),

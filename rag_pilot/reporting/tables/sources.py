@@ -7,19 +7,16 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from pathlib import PurePosixPath
 from statistics import median
-from typing import TYPE_CHECKING
 
 from ...analysis.intervals import normal_margin
 from ...analysis.measures import Leaks, Retrieval, Segment
 from ...analysis.shares import COUNTS_ONLY_UNDER, PERCENT_FROM, percent
 from ...corpus.documents import Documents
 from ...corpus.questions import SIZE, UNANSWERABLE, Finding, QuestionSet
+from ...pilot import Built
 from ...records import Document, Question
-from ..html import Html, element, listing, note, paragraph, section, table, tag
+from ..html import Html, element, facts, listing, note, paragraph, section, table, tag
 from ..words import plural
-
-if TYPE_CHECKING:
-    from ...pilot import Built
 
 MOST_IDS = 12
 
@@ -27,7 +24,9 @@ MOST_IDS = 12
 def findings(found: Sequence[Finding]) -> Html:
     """What is wrong or weak in the question set, and what to do."""
     errors = sum(f.severity == "error" for f in found)
-    rows = [(tag(f.severity, "bad" if f.severity == "error" else "open"), f.what, _ids(f.ids), f.what_to_do) for f in found]
+    rows = [
+        (tag(f.severity, "bad" if f.severity == "error" else "open"), f.what, _ids(f.ids), f.what_to_do) for f in found
+    ]
     return section(
         paragraph(
             element(
@@ -79,7 +78,11 @@ def _size(n: int, none: int, left_out: int) -> list[str]:
         f"At 80 % right, {n} questions leave a margin of about {100 * margin:.1f} points either way, all answers read.",
         f"{none} of {n} ({percent(none / n)} %) cannot be answered from the documents; "
         f"planned are {percent(low)} to {percent(high)} %: {share}.",
-        *([f"{plural(left_out, 'question')} left out: nobody has said whether they can be answered."] if left_out else []),
+        *(
+            [f"{plural(left_out, 'question')} left out: nobody has said whether they can be answered."]
+            if left_out
+            else []
+        ),
     ]
 
 
@@ -98,10 +101,11 @@ def documents(
     parts: list[object] = [
         paragraph(
             element("strong", f"{len(docs)} of {plural(len(docs) + len(found.skipped), 'file')} read. "),
-            f"{len(found.skipped)} refused, {len(stale)} out of date on {today.isoformat()}, {undated} with no review date.",
+            f"{len(found.skipped)} refused, {len(stale)} out of date on {today.isoformat()}, "
+            f"{undated} without review date.",
         ),
-        table("Languages and formats", ("", "Documents"), _kinds(docs)),
-        table("Who may open them", ("Group", "Documents"), _groups(docs, everyone)),
+        _kinds(docs, everyone),
+        table("Who may open them (a document counts for each of its groups)", ("Group", "Documents"), _groups(docs)),
         table("Refused files", ("File", "Why"), [(s.path, s.reason) for s in found.skipped], empty="none"),
         table(
             "Out of date",
@@ -114,18 +118,24 @@ def documents(
     return section(*parts)
 
 
-def _kinds(docs: Sequence[Document]) -> list[tuple[object, ...]]:
-    langs = Counter(d.lang or "language not known" for d in docs)
-    kinds = Counter(PurePosixPath(d.path).suffix.lower() or "no ending" for d in docs)
-    return [*sorted(langs.items()), *sorted(kinds.items())]
-
-
-def _groups(docs: Sequence[Document], everyone: str | None) -> list[tuple[object, ...]]:
-    counts = Counter(group for d in docs for group in d.groups)
-    rows: list[tuple[object, ...]] = list(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+def _kinds(docs: Sequence[Document], everyone: str | None) -> Html:
+    """Languages x formats, with how many everybody may not open where the name of everyone's group is given."""
+    kinds = Counter((d.lang or "not known", PurePosixPath(d.path).suffix.lower() or "no ending") for d in docs)
+    closed = Counter(d.lang or "not known" for d in docs if everyone and everyone not in d.groups)
+    formats, langs = sorted({f for _, f in kinds}), sorted({lang for lang, _ in kinds})
+    rows = [[lang, *(kinds[lang, f] for f in formats), sum(kinds[lang, f] for f in formats)] for lang in langs]
+    rows.append(["All", *(sum(kinds[lang, f] for lang in langs) for f in formats), len(docs)])
+    head = ["Language", *formats, "All"]
     if everyone:
-        rows.append((f"restricted (not for {everyone})", sum(everyone not in d.groups for d in docs)))
-    return rows
+        head.append(f"Not open to {everyone}")
+        for row, count in zip(rows, [*(closed[lang] for lang in langs), closed.total()], strict=True):
+            row.append(count)
+    return table("Documents by language and format", head, rows if docs else [], total=True)
+
+
+def _groups(docs: Sequence[Document]) -> list[tuple[object, ...]]:
+    counts = Counter(group for d in docs for group in d.groups)
+    return [(group, count) for group, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
 
 def _stale(document: Document, readers: frozenset[str]) -> tuple[object, ...]:
@@ -155,7 +165,7 @@ def index(built: Built) -> Html:
     ]
     return section(
         paragraph(tag(built.state, "good"), f" {what}."),
-        table("The index", ("", "Value"), rows),
+        facts("The index", rows),
         note("Who may open a passage is not stored in the index: it is read from the access files at every search."),
     )
 
@@ -185,14 +195,19 @@ def _leaking(found: Leaks) -> Html:
 
 def segments(found: Sequence[Segment], title: str) -> Html:
     """A share by category, language, source or group, by name; 'lower than the rest' only where that is shown."""
+    worst, gaps = any(s.worst for s in found), any(s.share.missing_text() for s in found)
+    head = ("Part", "Share", *(["Missing"] if gaps else []), *(["Remark"] if worst else []))
     rows = [
-        (s.name, s.share, s.share.missing_text() or "none", "lower than the rest" if s.worst else "")
+        (
+            s.name,
+            s.share,
+            *([s.share.missing_text() or "none"] if gaps else []),
+            *(["lower than the rest" if s.worst else ""] if worst else []),
+        )
         for s in sorted(found, key=lambda s: s.name)
     ]
-    worst = any(s.worst for s in found)
-    head = ("Part", "Share", "Missing", "Remark")
     return section(
-        table(title, head if worst else head[:3], rows if worst else [r[:3] for r in rows]),
+        table(title, head, rows),
         note(
             f"Under {COUNTS_ONLY_UNDER} questions only counts, under {PERCENT_FROM} no percentage: few questions swing "
             "by chance. " + ("" if worst else "No part is shown to be lower than the rest.")

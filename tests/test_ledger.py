@@ -1,0 +1,108 @@
+"""Week 2: what is written before a run, what after it, and that nothing is decided twice."""
+
+from pathlib import Path
+
+import pytest
+from tiny import run_and_label, tiny_pilot
+
+from rag_pilot.errors import DataError
+from rag_pilot.ledger import Ledger
+from rag_pilot.pilot import Pilot
+from rag_pilot.records import Label, append_jsonl
+
+PLANNED = """
+[[change]]
+name = "glossary"
+cause = "not_retrieved"
+hypothesis = "Staff say cab."
+measure = "hit5"
+set = { "retrieval.glossary" = true }
+[[change]]
+name = "mended"
+cause = "missing_or_stale"
+hypothesis = "The hotel limit is out of date."
+measure = "correct"
+"""
+
+
+@pytest.fixture
+def pilot(tmp_path: Path) -> Pilot:
+    pilot = tiny_pilot(tmp_path)
+    path = pilot.data / "pilot.toml"
+    text = path.read_text(encoding="utf-8").replace("changes_planned = 1", "changes_planned = 2")
+    path.write_text(
+        text.replace('method = "keyword"', 'method = "keyword"\nglossary = false') + PLANNED, encoding="utf-8"
+    )
+    (pilot.data / "glossary.toml").write_text('cab = ["taxi"]\n', encoding="utf-8")
+    overlay = pilot.data / "changes" / "mended" / "documents"
+    overlay.mkdir(parents=True)
+    old = (pilot.data / "documents" / "travel.md").read_text(encoding="utf-8")
+    (overlay / "travel.md").write_text(old.replace("95 euros", "120 euros"), encoding="utf-8")
+    opened = Pilot.open("tiny", tmp_path)
+    run_and_label(opened)
+    return opened
+
+
+def test_hypothesis_level_and_detectable_difference_stand_in_the_ledger_before_the_verdict(pilot):
+    tried = Ledger(pilot).attempt("glossary")
+    planned, verdict = Ledger(pilot).lines()
+    assert (planned["event"], verdict["event"]) == ("planned", "verdict")
+    assert planned["hypothesis"] == "Staff say cab."
+    assert planned["level"] == pytest.approx(0.025)
+    assert planned["measure"] == "hit5"
+    assert "verdict" not in planned
+    assert tried.comparison.verdict == verdict["verdict"] == "not shown"
+
+
+def test_an_equal_pair_of_runs_is_read_back_and_not_decided_twice(pilot):
+    first = Ledger(pilot).attempt("glossary")
+    lines = Ledger(pilot).path.read_bytes()
+    again = Ledger(Pilot.open("tiny", pilot.data.parents[1])).attempt("glossary")
+    assert Ledger(pilot).path.read_bytes() == lines
+    assert again.entry == first.entry
+
+
+def test_a_changed_answer_that_nobody_read_is_not_measured_and_goes_to_the_expert(pilot):
+    tried = Ledger(pilot).attempt("mended")
+    assert tried.comparison.not_measured == ("q6",)
+    assert "q6" in tried.to_read
+    assert tried.comparison.verdict == "not shown"  # one question is within luck, whatever she says
+    assert Ledger(pilot).kept() == ()
+
+
+def test_once_read_it_counts_at_the_level_fixed_before(pilot):
+    tried = Ledger(pilot).attempt("mended")
+    answer = tried.after.run.answers["q6"]
+    append_jsonl(
+        pilot.data / "labels.jsonl", Label("q6", answer.sha, "Maud", "correct", saved_at="2026-01-06T10:00:00+01:00")
+    )
+    again = Ledger(pilot).attempt("mended")
+    assert again.comparison.fixed == ("q6",)
+    assert again.comparison.level == tried.comparison.level
+    assert len([line for line in Ledger(pilot).lines() if line["event"] == "verdict"]) == 2
+
+
+def test_an_undecided_change_keeps_its_share_of_the_level(pilot):
+    Ledger(pilot).attempt("mended")
+    assert Ledger(pilot).attempt("glossary").comparison.level == pytest.approx(0.025)
+
+
+def test_all_changes_are_tried_in_order_and_a_missing_model_is_said(pilot):
+    path = pilot.data / "pilot.toml"
+    text = path.read_text(encoding="utf-8").replace("changes_planned = 2", "changes_planned = 3")
+    path.write_text(
+        text
+        + '[[change]]\nname = "folder"\ncause = "not_retrieved"\nhypothesis = "h"\nmeasure = "hit5"\n'
+        + 'set = { "retrieval.method" = "hybrid", "retrieval.embedding" = "/no/such/model" }\n',
+        encoding="utf-8",
+    )
+    changed = Pilot.open("tiny", pilot.data.parents[1])
+    changed.lock_acceptance(why="one more change was planned")
+    ledger = Ledger(changed)
+    assert [t.change.name for t in ledger.attempt_all()] == ["glossary", "mended"]
+    assert "/no/such/model" in ledger.skipped["folder"]
+
+
+def test_a_change_that_is_not_planned_is_refused(pilot):
+    with pytest.raises(DataError, match="glossary, mended"):
+        Ledger(pilot).attempt("luck")

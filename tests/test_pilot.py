@@ -1,0 +1,150 @@
+"""A pilot opened from disk: what it reuses, what it refuses, who may see what."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tiny import DOCUMENTS, SECRET, run_and_label, tiny_pilot
+
+from rag_pilot.errors import DataError, SettingsError, StaleError
+from rag_pilot.pilot import Pilot
+
+
+@pytest.fixture
+def pilot(tmp_path: Path) -> Pilot:
+    return tiny_pilot(tmp_path)
+
+
+def test_a_folder_without_settings_says_how_to_make_a_pilot(tmp_path):
+    with pytest.raises(SettingsError, match="rag-pilot new"):
+        Pilot.open("nothing", tmp_path)
+
+
+def test_the_environment_names_the_pilot_and_the_audience(pilot, tmp_path, monkeypatch):
+    monkeypatch.setenv("RAG_PILOT", "tiny")
+    monkeypatch.setenv("RAG_PILOT_AUDIENCE", "hr;finance")
+    opened = Pilot.open(root=tmp_path)
+    assert opened.name == "tiny"
+    assert opened.readers == {"hr", "finance"}
+
+
+def test_pages_are_for_everyone_unless_told_otherwise(pilot):
+    assert pilot.readers == {"all-staff"}
+
+
+def test_the_first_run_waits_for_the_lock(pilot):
+    with pytest.raises(StaleError, match="notebook 00"):
+        pilot.run()
+    assert not (pilot.results / "runs").exists()
+
+
+def test_criteria_changed_after_the_lock_stop_the_next_run(pilot):
+    pilot.lock_acceptance()
+    pilot.run()
+    path = pilot.data / "pilot.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace("at_most = 0.05", "at_most = 0.5"), encoding="utf-8")
+    with pytest.raises(StaleError, match="restore them"):
+        Pilot.open("tiny", pilot.data.parents[1]).run()
+
+
+def test_a_run_writes_every_answer_and_an_equal_configuration_is_reused(pilot):
+    pilot.lock_acceptance()
+    run = pilot.run()
+    info = json.loads((run.folder / "run.json").read_text(encoding="utf-8"))
+    assert info["asked"] == info["answered"] + info["declined"] == 6
+    assert info["complete"]
+    again = Pilot.open("tiny", pilot.data.parents[1]).run("other-name")
+    assert again.folder == run.folder
+    assert again.answers == run.answers
+
+
+@pytest.mark.parametrize("change", ["question", "document", "access", "setting"])
+def test_whatever_can_change_an_answer_makes_another_run(pilot, change):
+    pilot.lock_acceptance()
+    first = pilot.run()
+    if change == "question":
+        path, old, new = pilot.data / "questions.jsonl", "How many days", "How many free days"
+    elif change == "document":
+        path, old, new = pilot.data / "documents" / "leave.md", "25 days", "26 days"
+    elif change == "access":
+        path, old, new = pilot.data / "documents" / "leave.md", "[all-staff]", "[hr]"
+    else:
+        path, old, new = pilot.data / "pilot.toml", "coverage = 0.2", "coverage = 0.3"
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    assert Pilot.open("tiny", pilot.data.parents[1]).run().folder != first.folder
+
+
+def test_an_amended_expected_answer_asks_nothing_again(pilot):
+    pilot.lock_acceptance()
+    first = pilot.run()
+    path = pilot.data / "questions.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").replace("120 euros", "95 euros"), encoding="utf-8")
+    again = Pilot.open("tiny", pilot.data.parents[1]).run()
+    assert again.folder == first.folder
+    assert first.verdicts["q6"].label != again.verdicts["q6"].label == "correct"
+
+
+def test_revoking_a_group_holds_at_the_next_question_without_a_rebuild(pilot):
+    assert [h.doc for h in pilot.search("What does band 7 pay?", ["hr"])] == ["salaries"]
+    path = pilot.data / "documents" / "salaries.md"
+    path.write_text(path.read_text(encoding="utf-8").replace("[hr]", "[board]"), encoding="utf-8")
+    assert pilot.search("What does band 7 pay?", ["hr"]) == []
+    assert pilot.build().state == "reused"
+
+
+def test_a_document_whose_groups_became_unreadable_is_closed_at_the_next_question(pilot):
+    path = pilot.data / "documents" / "salaries.md"
+    path.write_text(path.read_text(encoding="utf-8").replace("groups: [hr]", "groups: []"), encoding="utf-8")
+    assert pilot.search("What does band 7 pay?", ["hr", "all-staff"]) == []
+
+
+def test_a_saved_index_holds_no_group_and_is_reused(pilot):
+    assert pilot.build().state == "rebuilt"
+    folder = next((pilot.results / "index").iterdir())
+    assert "all-staff" not in (folder / "passages.jsonl").read_text(encoding="utf-8")
+    assert "hr" not in json.loads((folder / "manifest.json").read_text(encoding="utf-8")).values()
+    assert Pilot.open("tiny", pilot.data.parents[1]).build().state == "reused"
+
+
+def test_documents_of_a_change_are_laid_over_those_of_the_pilot_and_never_written_there(pilot):
+    overlay = pilot.data / "changes" / "mended" / "documents"
+    overlay.mkdir(parents=True)
+    (overlay / "leave.md").write_text("---\ngroups: [all-staff]\n---\n# Annual leave\n\n30 days.\n", encoding="utf-8")
+    texts = {d.id: d.text for d in pilot.documents(["mended"]).documents}
+    assert texts.keys() == DOCUMENTS.keys()
+    assert "30 days" in texts["leave"]
+    assert "25 days" in {d.id: d.text for d in pilot.documents().documents}["leave"]
+
+
+def test_the_order_is_written_once_and_must_fit_the_questions(pilot):
+    order = pilot.order()
+    assert sorted(order) == [f"q{n}" for n in range(1, 7)]
+    assert pilot.order() == order
+    path = pilot.data / "questions.jsonl"
+    path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:5]), encoding="utf-8")
+    with pytest.raises(StaleError, match="q6"):
+        pilot.order()
+
+
+def test_a_pilot_without_a_readable_document_says_so(tmp_path):
+    pilot = tiny_pilot(tmp_path)
+    for path in (pilot.data / "documents").iterdir():
+        path.unlink()
+    with pytest.raises(DataError, match="no readable document"):
+        pilot.build()
+
+
+def test_no_file_of_a_run_holds_text_that_the_asker_may_not_open(pilot):
+    pilot.lock_acceptance()
+    run = pilot.run()
+    for line in (run.folder / "answers.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if row["question_id"] not in ("q3", "q5"):  # asked by hr
+            assert SECRET not in line
+            assert "salaries#" not in line
+
+
+def test_a_run_that_was_labelled_is_read_back_with_its_labels(pilot):
+    run_and_label(pilot)
+    again = Pilot.open("tiny", pilot.data.parents[1])
+    assert again.run().info["complete"]

@@ -1,0 +1,99 @@
+"""What a run means: labels, numbers, and what its readers may see."""
+
+from pathlib import Path
+
+import pytest
+from tiny import LABELS, SECRET, run_and_label, tiny_pilot
+
+from rag_pilot.ledger import Ledger
+from rag_pilot.results import Result, retrievers, what_can_be_shown
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> Result:
+    pilot = tiny_pilot(tmp_path)
+    run_and_label(pilot)
+    return Ledger(pilot).result()
+
+
+def test_every_question_has_a_label_or_stands_as_not_graded(result):
+    assert {i: g.label for i, g in result.graded.items() if g.by == "expert"} == LABELS
+    assert result.labelled == (4, 4)
+    assert sum(share.count for share in result.label_shares.values()) == 6
+    assert result.headline.asked == 6
+
+
+def test_without_labels_there_are_words_and_no_number(tmp_path):
+    pilot = tiny_pilot(tmp_path)
+    pilot.lock_acceptance()
+    bare = Ledger(pilot).result()
+    assert bare.labelled[0] == 0
+    assert bare.headline.correct is None
+    assert bare.headline.words
+    assert not bare.gate.passed
+    wrong = next(j for j in bare.judgements() if j.criterion.measure == "wrong")
+    assert wrong.state == "not decided"
+    assert bare.decision().verdict == "not_decided"
+
+
+def test_one_unread_answer_of_the_sample_leaves_the_criteria_undecided(result):
+    path = result.pilot.data / "labels.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]), encoding="utf-8")
+    fresh = Ledger(result.pilot).result()
+    assert fresh.labelled == (3, 4)
+    assert fresh._measured("wrong") is None
+
+
+def test_hits_are_counted_over_answerable_questions_that_the_asker_may_see(result):
+    share = result.retrieval.hit5
+    assert (share.count, share.n, dict(share.missing)) == (4, 4, {"unanswerable": 2})
+
+
+def test_nothing_leaks_and_a_planted_leak_is_seen(result):
+    assert result.leaks.share.count == 0
+    secret = next(p.id for p in result.built.index.passages if p.doc == "salaries")
+    answer = result.run.answers["q1"]
+    planted = {**result.run.answers, "q1": type(answer)(**{**vars(answer), "lists": {"keyword": [secret]}})}
+    leaky = Result(result.pilot, type(result.run)(result.questions, planted, {}, {}, None), result.built)
+    assert leaky.leaks.share.count == 1
+    assert leaky.decision().verdict == "stop"
+
+
+def test_failures_show_text_only_to_those_who_may_read_it(result, monkeypatch):
+    shown = {f.question_id: f for f in result.failures()}
+    assert shown["q6"].question
+    assert not shown["q6"].hidden
+    for question_id in ("q3", "q5"):
+        assert result.hidden(question_id) == "hr"
+    assert SECRET not in repr(result.failures())
+    monkeypatch.setenv("RAG_PILOT_AUDIENCE", "hr;all-staff")
+    assert result.hidden("q3") == ""
+
+
+def test_the_form_gets_the_sample_in_order_and_nothing_of_the_judge(result):
+    items = result.items()
+    assert [i.question_id for i in items] == result.to_read
+    assert [i.position for i in items] == sorted(i.position for i in items)
+    assert not {"label", "verdict", "judge", "similarity", "ranks"} & set(vars(items[0]))
+
+
+def test_expected_numbers_that_no_document_holds_point_at_the_document(result):
+    assert result.facts.lacking == {"q6"}
+    assert result.causes["q6"].name == "missing_or_stale"
+
+
+@pytest.mark.slow
+def test_the_three_retrievers_answer_nothing_and_see_the_same_questions(tmp_path):
+    pilot = tiny_pilot(tmp_path)
+    path = pilot.data / "pilot.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace('"keyword"', '"hybrid"'), encoding="utf-8")
+    compared = retrievers(type(pilot).open("tiny", tmp_path))
+    assert list(compared) == ["keyword", "dense", "hybrid"]
+    assert {r.retrieval.hit5.n for r in compared.values()} == {4}
+    assert not (pilot.results / "runs").exists()
+
+
+def test_what_can_be_shown_speaks_of_200_questions_while_there_are_none(result):
+    assert all("200" in line for line in what_can_be_shown(result.settings, []))
+    assert all(" 6 " in line or " 4 " in line for line in what_can_be_shown(result.settings, result.questions))

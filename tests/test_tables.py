@@ -1,0 +1,536 @@
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny import SECRET, run_and_label, tiny_pilot
+
+from rag_pilot.analysis.causes import CauseCount, Pareto
+from rag_pilot.analysis.comparison import compare
+from rag_pilot.analysis.cost import StageTime, Usage
+from rag_pilot.analysis.decision import Decision, acceptance
+from rag_pilot.analysis.headline import Headline
+from rag_pilot.analysis.measures import FourWay, Segment
+from rag_pilot.analysis.shares import Mean, Share
+from rag_pilot.analysis.threshold import Scored, sweep
+from rag_pilot.corpus.documents import Documents, Skipped
+from rag_pilot.corpus.questions import Finding
+from rag_pilot.grading.agreement import gate
+from rag_pilot.ledger import Ledger, Tried
+from rag_pilot.pilot import Pilot
+from rag_pilot.records import Document, Question
+from rag_pilot.reporting import tables
+from rag_pilot.reporting.html import STYLE, Html, element, join, link, section, table
+from rag_pilot.reporting.tables.answers import stages
+from rag_pilot.results import Failure, Result, criteria, what_can_be_shown
+from rag_pilot.settings import Acceptance, Change, Settings
+from rag_pilot.trace import trace
+
+EVIL = '<script>alert("x")</script>&amp;\' onload=y'
+TODAY = date(2026, 9, 15)
+
+
+def soup(page: Html) -> BeautifulSoup:
+    return BeautifulSoup(page, "html.parser")
+
+
+def grid(page: Html, caption: str) -> list[list[str]]:
+    """The rows of the table whose caption begins so, its headings first where it has some."""
+    found = next(t for t in soup(page).find_all("table") if t.caption.get_text().startswith(caption))
+    return [[c.get_text() for c in row.find_all(["th", "td"])] for row in found.find_all("tr")]
+
+
+CODES = {"event", "direction"}
+"""Fields whose values records refuse, or tables skip, if they are not of a fixed list."""
+
+
+def evil(value: Any) -> Any:
+    """The record with every text in it followed by markup."""
+    if isinstance(value, str):
+        return value + EVIL
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: evil(getattr(value, f.name)) for f in fields(value) if f.name not in CODES})
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return value
+    if isinstance(value, tuple | list | frozenset):
+        return type(value)(evil(v) for v in value)
+    if isinstance(value, dict):
+        return {k: v if k in CODES else evil(v) for k, v in value.items()}
+    return value
+
+
+@pytest.fixture(scope="module")
+def pilot(tmp_path_factory: pytest.TempPathFactory) -> Pilot:
+    made = tiny_pilot(tmp_path_factory.mktemp("tables"))
+    run_and_label(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def result(pilot: Pilot) -> Result:
+    return Ledger(pilot).result()
+
+
+@pytest.fixture(scope="module")
+def one(result: Result) -> Tried:
+    """A change that broke the question that only hr may see."""
+    before = result.retrieval.hits(5)
+    comparison = compare(before, {**before, "q3": False}, 0.05, "Hit@5")
+    change = Change(name="less", cause="not_retrieved", hypothesis="fewer are enough", measure="hit5")
+    return Tried(change, result, result, comparison, {}, {"detectable": 0.5})
+
+
+def settings() -> Settings:
+    return Settings(acceptance=(Acceptance(name="few wrong", measure="wrong", at_most=0.05),))
+
+
+def share(count: int, n: int, **missing: int) -> Share:
+    return Share(count, n, {k.replace("_", " "): v for k, v in missing.items()})
+
+
+LINES = [
+    {
+        "event": "planned",
+        "name": "titles",
+        "cause": "not_retrieved",
+        "hypothesis": "titles help",
+        "measure": "hit5",
+        "level": 0.01,
+        "date": "2026-09-20",
+    },
+    {
+        "event": "verdict",
+        "name": "titles",
+        "measure": "hit5",
+        "date": "2026-09-21",
+        "fixed": 12,
+        "broken": 2,
+        "questions": 172,
+        "difference": 10 / 172,
+        "interval": [0.01, 0.1],
+        "p": 0.0065,
+        "level": 0.01,
+        "verdict": "kept",
+    },
+    {
+        "event": "planned",
+        "name": "longer",
+        "cause": "x",
+        "hypothesis": "?",
+        "measure": "correct",
+        "level": 0.02,
+        "date": "2026-09-22",
+    },
+]
+LOCK = {
+    "date": "2026-09-01",
+    "author": "Maud",
+    "criteria": [{"name": "few wrong"}],
+    "changes_planned": 5,
+    "hash": "abc",
+    "why": "a typing slip",
+    "amends": {"date": "2026-08-30", "author": "Maud", "criteria": [], "changes_planned": 5, "hash": "abd"},
+}
+DOCS = Documents(
+    (
+        Document(
+            "open", "Parking", "x", frozenset({"all-staff"}), "open.md", owner="Ops", review_by="2024-01-01", lang="en"
+        ),
+        Document("pay", "Pay bands", "x", frozenset({"hr"}), "pay.pdf", owner="HR", review_by="2024-01-01", lang="en"),
+        Document("neu", "Neu", "x", frozenset({"all-staff"}), "neu.md", lang="fr"),
+    ),
+    (Skipped("old.xls", "old.xls: files of this kind are not read"),),
+    ("access.csv, line 3: x/* matches no file",),
+)
+PARETO = Pareto(
+    (
+        CauseCount("missing_or_stale", share(7, 12, not_graded=3)),
+        CauseCount("not_retrieved", share(5, 12, not_graded=3)),
+    ),
+    bad=14,
+    by_expert=4,
+    overruled=1,
+)
+FAILED = Failure("q1", "wrong", "expert", "not_retrieved", "How many?", "25", "30 [1]", "leave", "HR")
+HIDDEN = Failure("q2", "wrong", "judge", None, "", "", "", "", "HR", hidden="hr")
+
+
+def rows_for_sweep(n: int = 120) -> list[Scored]:
+    return [
+        Scored(str(i), i / n, i % 6 != 0, True, "wrong" if i < n // 5 or i % 6 == 0 else "correct") for i in range(n)
+    ]
+
+
+JUDGED = gate([("correct", "correct")] * 30 + [("wrong", "wrong")] * 9 + [("partly", "correct")] * 2, 1)
+NO_HEADLINE = Headline(None, None, None, None, 6, 2, 0, 0, 2, 0, 4, "No number yet.")
+
+PLAIN: list[tuple[str, Callable[[Any], Html], Any]] = [
+    ("criteria", lambda x: tables.criteria(x[0], x[1]), (["wrong at most 5 %"], LOCK)),
+    ("findings", tables.findings, [Finding("error", "2 lost", ("q1", "q2"), "correct doc")]),
+    ("composition", tables.composition, (Question("q1", "How?", category="typo", lang="en", source="mail"),)),
+    ("documents", lambda x: tables.documents(x, TODAY, {g for d in x.documents for g in d.groups}), DOCS),
+    ("segments", lambda x: tables.segments(x, "Hit@5" + EVIL), [Segment("typo", share(3, 40), 0.01, True)]),
+    ("pareto", tables.pareto, PARETO),
+    ("failures", tables.failures, [FAILED]),
+    ("failures hidden", tables.failures, [HIDDEN]),
+    ("gate", tables.gate, JUDGED),
+    ("headline", tables.headline, NO_HEADLINE),
+    ("ledger", tables.ledger, LINES),
+    ("threshold", tables.threshold, sweep(rows_for_sweep(), 0.2, 1)),
+    ("judgements", tables.judgements, [acceptance(criteria(settings())[0], share(3, 200))]),
+    ("decision", tables.decision, Decision("build", ("All met.", "The largest cause is not_retrieved."))),
+    (
+        "stages",
+        stages,
+        [StageTime("generate", 30, 0.5, 1.5, 1.2, False), StageTime("rerank", 0, None, None, None, None)],
+    ),
+]
+
+
+# -- nothing foreign runs ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "made_by", "record"), PLAIN, ids=[p[0] for p in PLAIN])
+def test_markup_in_any_text_of_a_record_is_shown_as_text(name: str, made_by: Callable[[Any], Html], record: Any):
+    page = soup(made_by(evil(record)))
+    assert not page.find_all("script")
+    assert all(not any(a.startswith("on") for a in tag.attrs) for tag in page.find_all(True))
+    assert EVIL in page.get_text(), "the text is lost"
+
+
+def test_markup_in_questions_answers_documents_and_people_of_a_run_is_shown_as_text(result: Result, one: Tried):
+    answers = {
+        i: replace(a, text=(a.text or "") + EVIL, model="m" + EVIL, flags=("odd" + EVIL,))
+        for i, a in result.run.answers.items()
+    }
+    questions = tuple(replace(q, question=q.question + EVIL, expected=q.expected + EVIL) for q in result.run.questions)
+    run = replace(result.run, questions=questions, answers=answers, info={"date": EVIL, "models": [EVIL]})
+    bad = Result(result.pilot, run, result.built)
+    bad.settings = bad.settings.model_copy(
+        update={"pilot": bad.settings.pilot.model_copy(update={"annotator": "Maud" + EVIL})}
+    )
+    change = one.change.model_copy(update={"hypothesis": EVIL, "cause": EVIL})
+    comparison = compare({"q1": True}, {"q1": False}, 0.05, "m" + EVIL)
+    for page in (
+        tables.stamp(bad),
+        tables.run(bad),
+        tables.trace(trace(bad, "q1")),
+        tables.tried(Tried(change, bad, bad, comparison, {}, {})),
+        tables.composition([replace(q, category=EVIL, lang=EVIL) for q in questions]),
+        tables.retrievers({EVIL: result.retrieval}, {EVIL: result.leaks}),
+        tables.label_shares({EVIL: share(1, 2)}),
+    ):
+        assert not soup(page).find_all("script")
+        assert EVIL in soup(page).get_text()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "javascript:alert(1)",
+        " javascript:alert(1)",
+        "\x01javascript:alert(1)",
+        "java\tscript:alert(1)",
+        "JaVaScRiPt:alert(1)",
+        "data:text/html,x",
+        "vbscript:x",
+        "file:///etc/passwd",
+        "//other.example/x",
+        "/\\other.example",
+        "",
+    ],
+)
+def test_only_web_and_relative_addresses_become_links(url: str):
+    assert soup(link(url, "the page")).a is None
+    assert soup(link(url, "the page")).get_text() == "the page"
+
+
+@pytest.mark.parametrize(
+    "url", ["https://x.example/a?b=1#c", "http://x.example", "docs/My file.md", "../a.html#b:c", "#top"]
+)
+def test_web_and_relative_addresses_stay_links(url: str):
+    found = soup(link(url, "<b>")).a
+    assert found is not None
+    assert found["href"] == url.replace(" ", "%20")
+    assert found.get_text() == "<b>"
+
+
+@given(st.text())
+def test_any_text_comes_back_from_the_page_as_it_was(text: str):
+    shown = soup(element("p", text, title=text)).p
+    kept = re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]", "\ufffd", text)
+    assert shown is not None
+    assert shown.get_text() == kept
+    assert shown["title"] == kept
+
+
+def test_html_joined_with_plain_text_is_escaped_again():
+    mixed = element("b", "x") + "<i>"
+    assert soup(join([mixed])).find_all() == []
+    assert join([element("b", "x")]) == "<b>x</b>"
+
+
+def test_a_result_shows_itself_with_the_one_style():
+    page = section("words")
+    assert page._repr_html_() == f"<style>{STYLE}</style>\n{page}"
+    assert repr(table("Caption", ("a", "b"), [("x", 1)])) == "Caption\na  b  \nx  1"
+    assert "url(" not in STYLE
+    assert "@import" not in STYLE
+
+
+# -- tables are tables -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def all_pages(result: Result, one: Tried) -> dict[str, Html]:
+    pages = {name: made_by(record) for name, made_by, record in PLAIN}
+    own = {n: getattr(tables, n)(result) for n in ("stamp", "run", "progress", "tasks")}
+    more = {
+        "decision_table": tables.decision_table(),
+        "cost_plan": tables.cost_plan(settings()),
+        "cost": tables.cost(None, settings()),
+        "cost measured": tables.cost(Usage(2600, 200, 180, 12, 8, 1), settings()),
+        "index": tables.index(result.built),
+        "retrievers": tables.retrievers({"keyword": result.retrieval}, {"keyword": result.leaks}),
+        "result headline": tables.headline(result.headline),
+        "four_way": tables.four_way(result.four_way),
+        "label_shares": tables.label_shares(result.label_shares),
+        "result pareto": tables.pareto(result.pareto),
+        "result failures": tables.failures(result.failures()),
+        "result threshold": tables.threshold(result.threshold()),
+        "result judgements": tables.judgements(result.judgements()),
+        "result gate": tables.gate(result.gate),
+        "tried": tables.tried(one),
+        "trace": tables.trace(trace(result, "q1")),
+        "trace hidden": tables.trace(trace(result, "q3")),
+    }
+    return {**pages, **own, **more}
+
+
+def test_every_table_has_a_caption_and_scoped_headers(all_pages: dict[str, Html]):
+    for name, page in all_pages.items():
+        assert isinstance(page, Html), name
+        for found in soup(page).find_all("table"):
+            assert found.caption.get_text().strip(), name
+            heads = found.thead.find_all("th") if found.thead else []
+            assert all(h["scope"] == "col" and h.get_text().strip() for h in heads), name
+            for row in found.tbody.find_all("tr"):
+                cells = row.find_all(["th", "td"])
+                assert cells[0].name == "th", name
+                assert cells[0]["scope"] == "row", name
+                assert not heads or len(cells) == len(heads), name
+
+
+def test_no_page_says_nan_none_or_a_code_name(all_pages: dict[str, Html]):
+    for name, page in all_pages.items():
+        words = re.findall(r"\b(?:nan|None|inf|not_retrieved|missing_or_stale|frozenset)\b", soup(page).get_text())
+        assert not words, f"{name}: {words}"
+
+
+def test_every_public_table_is_exported():
+    assert sorted(tables.__all__) == tables.__all__
+    assert all(callable(getattr(tables, name)) for name in tables.__all__)
+
+
+def test_a_missing_number_is_not_measured_and_an_infinite_one_too():
+    rows = grid(table("T", ("a", "x"), [("a", None), ("b", float("nan")), ("c", Share(0, 0)), ("d", Mean(()))]), "T")
+    assert [r[1] for r in rows[1:]] == ["not measured", "not measured", "no data", "no data"]
+
+
+def test_numbers_stand_on_the_right_and_words_on_the_left():
+    page = soup(table("T", ("name", "count", "word"), [("a", 1200, "x"), ("b", 7, "3 or so")]))
+    sides = [[c.get("class") for c in row.find_all(["th", "td"])] for row in page.find_all("tr")]
+    assert sides == [[None, ["rp-n"], None]] * 3
+    assert page.find_all("td")[0].get_text() == "1,200"
+
+
+def test_a_row_that_does_not_fit_its_headings_is_refused():
+    with pytest.raises(ValueError, match="3 cells under 2"):
+        table("T", ("a", "b"), [(1, 2, 3)])
+
+
+# -- numbers are those of the records ----------------------------------------------------------------------------------
+
+
+def test_composition_counts_add_up_to_the_questions(pilot: Pilot):
+    asked = [
+        replace(q, category=c, lang=lang)
+        for q, (c, lang) in zip(pilot.questions, [("a", "en"), ("a", "fr"), ("b", "en")] * 2, strict=True)
+    ]
+    rows = grid(tables.composition(asked), "Questions by")
+    assert rows == [
+        ["Category", "en", "fr", "All", "Of these unanswerable"],
+        ["a", "2", "2", "4", "2"],
+        ["b", "2", "0", "2", "0"],
+        ["All", "4", "2", "6", "2"],
+    ]
+    assert "2 of 6 (33 %)" in soup(tables.composition(asked)).get_text()
+
+
+def test_composition_of_no_question_says_so():
+    assert "No questions yet." in tables.composition(())
+
+
+def test_documents_are_counted_and_out_of_date_ones_named_only_to_those_who_may_open_them():
+    page = tables.documents(DOCS, TODAY, {"all-staff"}, "all-staff")
+    assert grid(page, "Documents by")[-1] == ["All", "2", "1", "3", "1"]
+    assert [r[0] for r in grid(page, "Out of date")[1:]] == ["Parking", "not shown here (needs hr)"]
+    assert "3 of 4 files read" in soup(page).get_text()
+    assert "old.xls" in page
+    assert "Parking" not in tables.documents(DOCS, TODAY)
+
+
+def test_failures_that_the_reader_may_not_see_are_counted_by_group_and_never_shown(result: Result):
+    page = tables.failures([FAILED, HIDDEN, replace(HIDDEN, question="secret words", got="secret words")])
+    assert "secret words" not in page
+    assert "2 bad answers not shown: the reader needs hr." in soup(page).get_text()
+    assert grid(page, "Bad answers (1 of 3 shown)")[1][0] == "q1"
+
+
+def test_texts_that_readers_may_not_see_stand_on_no_page(result: Result, one: Tried, all_pages: dict[str, Html]):
+    assert one.comparison.broken == ("q3",)
+    question = next(q.question for q in result.questions if q.id == "q3")
+    for name, page in all_pages.items():
+        assert SECRET not in page, name
+        assert question not in soup(page).get_text(), name
+    assert grid(tables.tried(one), "Broken")[1][:2] == ["q3", "not shown (needs hr)"]
+
+
+def test_tasks_name_owner_document_and_questions(result: Result):
+    stale = Result(result.pilot, result.run, result.built)
+    stale.__dict__["facts"] = replace(result.facts, lacking={"q6"})
+    rows = grid(tables.tasks(stale), "Documents to mend (1 document, 1 bad answer)")
+    assert rows[1][:4] == ["Head of travel", "travel", "1", "q6"]
+
+
+def test_run_counts_are_those_of_the_answers(result: Result):
+    statuses = [a.status for a in result.run.answers.values()]
+    rows = grid(tables.run(result), "What came back")
+    assert rows[1:] == [[s, f"{statuses.count(s)} of 6"] for s in ("answered", "declined", "error")]
+
+
+def test_an_error_is_shown_with_its_cause_and_counted(result: Result):
+    answers = {**result.run.answers, "q1": replace(result.run.answers["q1"], status="error", reason="timeout")}
+    page = tables.run(Result(result.pilot, replace(result.run, answers=answers), result.built))
+    assert grid(page, "Errors")[1] == ["timeout", "1"]
+    assert grid(page, "What came back")[3] == ["error", "1 of 6"]
+
+
+def test_progress_says_how_many_are_labelled_and_what_is_next(result: Result):
+    assert "4 of 4 labelled" in tables.progress(result)
+    fresh = Result(result.pilot, result.run, result.built)
+    fresh.__dict__["all_labels"] = result.all_labels[:1]
+    assert "1 of 4 labelled" in tables.progress(fresh)
+    assert "notebook 05" in tables.progress(fresh)
+
+
+def test_gate_shows_counts_bounds_and_needs():
+    page = tables.gate(JUDGED)
+    assert grid(page, "Labels of the same")[1:] == [
+        ["correct", "30", "0", "0", "30 of 30"],
+        ["partly", "2", "0", "0", "0 of 2"],
+        ["wrong", "0", "0", "9", "9 of 9"],
+    ]
+    assert grid(page, "The judge")[1][1] == "39 of 41"
+    assert "undefined" in tables.gate(gate([("correct", "correct")] * 9, 1))
+    assert "nan" not in tables.gate(gate([], 1)).lower()
+
+
+def test_headline_gives_labels_to_as_many_questions_as_were_asked(result: Result):
+    page = tables.headline(result.headline)
+    *given_by, asked = [int(r[1]) for r in grid(page, "Labels given by")[1:]]
+    assert sum(given_by) == asked == 6
+    first = soup(page).p
+    assert first is not None
+    assert first.get_text().startswith(f"{round(100 * result.headline.correct.value)} % correct: between ")
+    assert "No score yet" in tables.headline(NO_HEADLINE)
+
+
+def test_four_way_rows_add_up():
+    page = tables.four_way(FourWay(Counter(answered=90, declined=8, error=2), Counter(answered=3, declined=11), 1))
+    assert grid(page, "Answered") == [
+        ["Questions", "answered", "declined", "error", "All"],
+        ["The documents can answer", "90", "8", "2", "100"],
+        ["The documents cannot answer", "3", "11", "0", "14"],
+    ]
+
+
+def test_label_shares_and_segments_carry_what_is_missing():
+    page = tables.label_shares({"correct": share(8, 8, not_graded=2)})
+    assert "Not in it: 2 not graded." in soup(page).get_text()
+    assert grid(page, "Labels of the answers")[1][1:3] == ["8 of 8", "80 to 100 %"]
+    few, some = Segment("few", share(4, 6), None, False), Segment("some", share(9, 20, not_measured=2), None, False)
+    rows = grid(tables.segments([some, few], "By category"), "By category")
+    assert rows == [
+        ["Part", "Share", "Missing"],
+        ["few", "4 of 6", "none"],
+        ["some", "9 of 20 (26-66 %)", "2 not measured"],
+    ]
+
+
+def test_pareto_says_what_mends_each_cause():
+    rows = grid(tables.pareto(PARETO), "Causes")
+    assert [r[1] for r in rows[1:]] == ["7 of 12 (32-81 %)", "5 of 12 (19-68 %)"]
+    assert "owner" in rows[1][2]
+    assert "14 bad answers, 12 with a known cause" in soup(tables.pareto(PARETO)).get_text()
+
+
+def test_ledger_shows_verdicts_and_changes_that_wait_for_one():
+    rows = grid(tables.ledger(LINES), "Changes")
+    assert [r[1] for r in rows[1:]] == ["kept", "no verdict yet"]
+    assert rows[1][4:] == ["12 / 2 of 172", "+5.8 points (+1.0 to +10.0)", "0.0065 / 0.0100"]
+    assert "none so far" in tables.ledger([])
+
+
+def test_tried_shows_the_difference_stated_before_the_run(one: Tried):
+    found = dict(grid(tables.tried(one), "The change"))
+    assert found["Smallest gain that would mostly be seen"] == "+50.0 points"
+    assert found["Fixed / broken"] == "0 / 1 of 4 questions"
+
+
+def test_changes_shows_each_change_and_why_others_were_not_tried(one: Tried):
+    page = tables.changes([one], {"new-model": "not installed" + EVIL})
+    assert soup(page).get_text().startswith("less: not shown")
+    assert grid(page, "Not tried")[1] == ["new-model", "not installed" + EVIL]
+    assert "No change was tried." in tables.changes([])
+
+
+def test_threshold_without_both_kinds_of_questions_shows_words_only():
+    lonely = sweep([Scored("1", 0.5, True, True, "correct")], 0.05, 1)
+    assert not soup(tables.threshold(lonely)).find_all("table")
+    assert "no useful threshold" in tables.threshold(lonely)
+
+
+def test_cost_is_the_formula_and_not_measured_without_tokens():
+    assert "140 USD a month" in soup(tables.cost(Usage(2600, 200, 180), settings())).get_text()
+    assert "not measured" in tables.cost(None, settings())
+    assert "140 USD" in tables.cost_plan(settings())
+
+
+def test_criteria_say_whether_they_are_locked_and_what_was_amended(pilot: Pilot):
+    lines = what_can_be_shown(pilot.settings, pilot.questions)
+    assert "not locked" in tables.criteria(lines, None)
+    page = tables.criteria(lines, pilot.lock_acceptance())
+    assert [r[0] for r in grid(page, "What was agreed")[1:]] == ["few wrong", "found"]
+    assert "a typing slip" in tables.criteria(["x"], LOCK)
+
+
+def test_stamp_names_run_date_fingerprint_and_limits(result: Result):
+    found = dict(grid(tables.stamp(result), "This run"))
+    assert found["Run"] == result.run.id
+    assert found["Data fingerprint"] == result.run.info["fingerprint"]
+    assert found["Questions"] == "6"
+    assert len(soup(tables.stamp(result)).find_all("li")) == 3
+
+
+def test_index_counts_passages_and_says_reused_or_rebuilt(result: Result, tmp_path: Path):
+    found = dict(grid(tables.index(result.built), "The index"))
+    assert found["Passages"] == str(len(result.built.passages))
+    assert result.built.state in soup(tables.index(result.built)).get_text()
