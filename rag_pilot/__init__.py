@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .results import retrievers as retrievers
     from .results import what_can_be_shown as what_can_be_shown
     from .retrieval.hybrid import HybridIndex as HybridIndex
-    from .trace import trace as trace
+    from .tracing import trace as trace
 
 _HOMES = {
     "HybridIndex": "retrieval.hybrid",
@@ -33,7 +33,7 @@ _HOMES = {
     "retrievers": "results",
     "run_eval": "evaluation",
     "tables": "reporting",
-    "trace": "trace",
+    "trace": "tracing",
     "what_can_be_shown": "results",
 }
 

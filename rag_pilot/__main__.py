@@ -151,7 +151,7 @@ def _compare(args: argparse.Namespace) -> int:
 def _trace(args: argparse.Namespace) -> int:
     from .pilot import Pilot
     from .reporting import tables
-    from .trace import trace
+    from .tracing import trace
 
     pilot = Pilot.open(args.pilot)
     print(repr(tables.trace(trace(_stored(pilot, args.run), args.question_id))))

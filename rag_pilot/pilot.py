@@ -93,9 +93,10 @@ class Pilot:
 
     @property
     def readers(self) -> frozenset[str]:
-        """The groups for whom pages are made: RAG_PILOT_AUDIENCE (separated by ;), else pilot.toml, else everyone."""
-        groups = os.environ.get("RAG_PILOT_AUDIENCE", "").split(";")
-        return frozenset(g for g in groups if g) | frozenset(self.settings.pilot.audience) | {self.everyone}
+        """Those for whom pages are made: everyone, and the groups of RAG_PILOT_AUDIENCE (with ; between), else of
+        pilot.toml's audience."""
+        named = {group for group in os.environ.get("RAG_PILOT_AUDIENCE", "").split(";") if group}
+        return frozenset(named or self.settings.pilot.audience) | {self.everyone}
 
     @property
     def everyone(self) -> str:

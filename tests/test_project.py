@@ -26,7 +26,7 @@ STREET = (
     "pilot",
     "results",
     "ledger",
-    "trace",
+    "tracing",
     "reporting",
     "starter",
     "__main__",

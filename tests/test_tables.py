@@ -31,7 +31,7 @@ from rag_pilot.reporting.html import STYLE, Html, element, join, link, section, 
 from rag_pilot.reporting.tables.answers import stages
 from rag_pilot.results import Failure, Result, criteria, what_can_be_shown
 from rag_pilot.settings import Acceptance, Change, Settings
-from rag_pilot.trace import trace
+from rag_pilot.tracing import trace
 
 EVIL = '<script>alert("x")</script>&amp;\' onload=y'
 TODAY = date(2026, 9, 15)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...analysis.causes import Pareto
 from ...results import Failure, Result
-from ...trace import Place, Seen, Trace
+from ...tracing import Place, Seen, Trace
 from ..html import Html, element, join, link, listing, note, paragraph, section, table, tag
 from ..tasks import owners_tasks
 from ..words import MEND, cause_name, plural

@@ -5,7 +5,7 @@ from tiny import SECRET, run_and_label, tiny_pilot
 
 from rag_pilot.errors import DataError
 from rag_pilot.ledger import Ledger
-from rag_pilot.trace import trace
+from rag_pilot.tracing import trace
 
 
 @pytest.fixture
