@@ -14,14 +14,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tqdm.auto import tqdm
-
 from .analysis.grades import citation_rule, rule_label
 from .analysis.measures import rank_of
 from .answering.answerer import INSTRUCTIONS, LLM, answer, read_citations
 from .answering.citations import Citations
 from .corpus.questions import read_questions
 from .errors import DataError, StaleError
+from .progress import progress
 from .grading.judge import Judge, Judgement
 from .records import (
     JUDGE_LABELS,
@@ -130,7 +129,7 @@ def run_eval(
         except Exception as fault:
             return Answer(question.id, "error", reason=f"{type(fault).__name__}: {fault}"[:500])
 
-    for result in tqdm(_finished(ask, todo, threads), "answers", len(todo), leave=False, disable=len(todo) < 20):
+    for result in progress(_finished(ask, todo, threads), "answers", len(todo)):
         done[result.question_id] = result
         if folder:
             append_jsonl(folder / "answers.jsonl", result)

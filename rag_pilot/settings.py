@@ -83,9 +83,7 @@ class AnswerTable(_Table):
 
     kind: Literal["extractive", "model"] = "extractive"
     sentences: int = Field(2, ge=1)  # extractive: most sentences of an answer
-    coverage: float = Field(
-        0.4, ge=0, le=1
-    )  # extractive: share of the question's words that the best sentence must hold
+    coverage: float = Field(0.2, ge=0, le=1)  # extractive: share of the question's words that the best line must hold
     model: str = ""
     base_url: str = ""
     key_variable: str = Field("OPENAI_API_KEY", pattern=r"^[A-Za-z_]\w*$")  # the environment variable with the key

@@ -16,6 +16,7 @@ PACKAGE = ROOT / "rag_pilot"
 STREET = (
     "errors",
     "records",
+    "progress",
     "settings",
     "corpus",
     "retrieval",

@@ -84,9 +84,7 @@ class Sweep:
     chosen: float | None
     wrong_out_of_fold: Share | None
     wrong_bound: float | None  # one-sided 95 %, of the out-of-fold wrong rate
-    gain_bound: (
-        float | None
-    )  # one-sided 95 % lower bound of the gain over always answering, in right answers a question
+    gain_bound: float | None  # one-sided 95 %, in right answers a question: the smaller of the two gains, see `sweep`
     answered_range: tuple[float, float] | None  # over the folds' choices, on all questions
     without_score: int
     words: str
@@ -128,9 +126,10 @@ def _thresholds(scores: np.ndarray) -> np.ndarray:
 def sweep(rows: Sequence[Scored], wrong_limit: float, seed: int, folds: int = 10) -> Sweep:
     """Sweep the threshold over all observed scores; `wrong_limit` is the agreed share of wrong among all questions.
 
-    The gain over always answering (a right answer 1, a wrong one -2) is paired by question, over seeded folds that
-    hold both kinds of questions; only if its one-sided 95 % bound is above 0 is the threshold useful. An answer
-    without a similarity is never declined.
+    The gains over always answering and over always declining (a right answer 1, a wrong one -2) are paired by question,
+    over seeded folds that hold both kinds of questions; only if the one-sided 95 % bounds of both are above 0 is the
+    threshold useful: a system that declines nearly everything helps nobody. An answer without a similarity is never
+    declined.
     """
     if not 0 < wrong_limit < 1:
         raise DataError(f"a limit of {wrong_limit} for the wrong rate; expected a share between 0 and 1")
@@ -162,8 +161,11 @@ def sweep(rows: Sequence[Scored], wrong_limit: float, seed: int, folds: int = 10
     chosen = np.array([c for c in choices if c is not None])
     keep = table.score >= chosen[fold_of]
     wrong, correct = keep & table.wrong, np.where(keep, table.correct, table.unanswerable)
-    gain = (correct * 1.0 - WRONG_COSTS * wrong) - (table.correct * 1.0 - WRONG_COSTS * table.wrong)
-    gain_bound = float(gain.mean() - special.stdtrit(n - 1, CONFIDENCE) * gain.std(ddof=1) / math.sqrt(n))
+    worth = correct * 1.0 - WRONG_COSTS * wrong
+    gain_bound = min(
+        _lower_bound(worth - (table.correct * 1.0 - WRONG_COSTS * table.wrong)),
+        _lower_bound(worth - table.unanswerable),
+    )
     answered = table.counts(chosen, everything)[0] / n
     share = Share(int(wrong.sum()), n)
     wrong_bound = upper_bound(share.count, n)
@@ -181,6 +183,11 @@ def sweep(rows: Sequence[Scored], wrong_limit: float, seed: int, folds: int = 10
         without,
         _words(useful, candidate, points[0], share, wrong_bound, spread, without),
     )
+
+
+def _lower_bound(gain: np.ndarray) -> float:
+    """Student's one-sided 95 % lower bound of a mean."""
+    return float(gain.mean() - special.stdtrit(len(gain) - 1, CONFIDENCE) * gain.std(ddof=1) / math.sqrt(len(gain)))
 
 
 def _folds(unanswerable: np.ndarray, folds: int, seed: int) -> np.ndarray:
@@ -209,4 +216,4 @@ def _words(
         f"wrong (at most {100 * (bound or 0):.1f} %), {always.wrong} when always answering; between "
         f"{100 * spread[0]:.0f} and {100 * spread[1]:.0f} % answered, depending on the questions.{skipped}"
     )
-    return seen if useful else f"No useful threshold: no gain over always answering is shown. {seen}"
+    return seen if useful else f"No useful threshold: no gain over both always answering and always declining is shown. {seen}"

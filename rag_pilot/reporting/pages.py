@@ -180,8 +180,7 @@ def _span(estimate: Estimate) -> str:
 
 def _pictures(ledger: Ledger, result: Result) -> list[Html]:
     first = ledger.result(())
-    only = result.settings.retrieval.method
-    runs = {"first run": first, "final run": result} if first.run.id != result.run.id else {only: result}
+    runs = {"first run": first, "final run": result} if first.run.id != result.run.id else {"this run": result}
     return [
         figures.labels({name: r.label_shares for name, r in runs.items()}),
         figures.retrieval({name: r.retrieval for name, r in runs.items()}),

