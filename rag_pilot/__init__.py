@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .evaluation import run_eval as run_eval
     from .ledger import Ledger as Ledger
     from .pilot import Pilot as Pilot
+    from .reading import expert_form as expert_form
+    from .reading import failures as failures
     from .reporting import figures as figures
     from .reporting import tables as tables
     from .results import Result as Result
@@ -29,6 +31,8 @@ _HOMES = {
     "PilotError": "errors",
     "Result": "results",
     "answer": "answering.answerer",
+    "expert_form": "reading",
+    "failures": "reading",
     "figures": "reporting",
     "retrievers": "results",
     "run_eval": "evaluation",

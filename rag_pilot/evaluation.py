@@ -20,22 +20,10 @@ from .answering.answerer import INSTRUCTIONS, LLM, answer, read_citations
 from .answering.citations import Citations
 from .corpus.questions import read_questions
 from .errors import DataError, StaleError
-from .progress import progress
+from .files import append_jsonl, cut_half_line, dumps, read_records, read_text, write_jsonl, write_text
 from .grading.judge import Judge, Judgement
-from .records import (
-    JUDGE_LABELS,
-    Answer,
-    Question,
-    Verdict,
-    append_jsonl,
-    cut_half_line,
-    dumps,
-    fingerprint,
-    read_records,
-    read_text,
-    write_jsonl,
-    write_text,
-)
+from .progress import progress
+from .records import JUDGE_LABELS, Answer, Question, Verdict, fingerprint
 
 
 @dataclass(frozen=True)

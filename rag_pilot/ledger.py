@@ -14,9 +14,11 @@ from typing import Any
 
 from .analysis.comparison import Comparison, compare, confirmed, detectable, level
 from .analysis.grades import judge_label
+from .building import Variant
 from .errors import DataError, ModelError
-from .pilot import Pilot, Variant
-from .records import Answer, append_jsonl, fingerprint, read_jsonl
+from .files import append_jsonl, read_jsonl
+from .pilot import Pilot
+from .records import Answer, fingerprint
 from .results import Result
 from .settings import Change
 

@@ -7,10 +7,9 @@ changes of week 2 did in `ledger.py`. Nothing here prints or draws.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,47 +18,22 @@ from .analysis.sample import seeded_order
 from .answering.answerer import LLM, NOT_FOUND
 from .answering.client import chat_model
 from .answering.extractive import extractive
+from .building import Built, Variant, embed_questions, manifest_of, open_or_build
 from .corpus.access import Access
 from .corpus.documents import Documents, read_documents
-from .corpus.passages import Splitter, prefix_of, split_documents
 from .corpus.questions import Finding, QuestionSet, check_questions, read_questions
 from .errors import DataError, StaleError
 from .evaluation import Run, grade, open_run, run_eval
+from .files import read_jsonl, write_jsonl
 from .grading.judge import Judge, model_judge, offline_judge
-from .records import Document, Passage, Question, fingerprint, read_jsonl, write_jsonl
-from .retrieval.embedding import CachedEmbedding, load_embedding, token_counter
-from .retrieval.hybrid import Hits, HybridIndex
-from .retrieval.keyword import tokenizer
-from .retrieval.manifest import Manifest, document_hashes, save_index, saved_manifest, saved_passages
-from .retrieval.rewrite import expander, read_glossary
+from .records import Document, Question, fingerprint
+from .retrieval.embedding import CachedEmbedding, load_embedding
+from .retrieval.hybrid import Hits
+from .retrieval.manifest import document_hashes
+from .retrieval.rewrite import read_glossary
 from .settings import Settings, lock_criteria, read_lock, read_settings
 
 METHODS = ("keyword", "dense", "hybrid")
-
-
-@dataclass(frozen=True)
-class Variant:
-    """A configuration to be measured: settings, and the changes whose files are laid over the pilot's."""
-
-    settings: Settings
-    changes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Built:
-    """An index with what it was built from; `state` is 'reused' or 'rebuilt'."""
-
-    index: HybridIndex
-    manifest: Manifest
-    documents: Documents
-    state: str
-    embedded: int = 0  # passages whose vector had to be computed
-    groups: Mapping[str, frozenset[str]] = field(default_factory=dict)  # passage id -> who may open it
-
-    @cached_property
-    def passages(self) -> dict[str, Passage]:
-        """The passages by id."""
-        return {p.id: p for p in self.index.passages}
 
 
 class Pilot:
@@ -171,63 +145,15 @@ class Pilot:
         if not documents.documents:
             raise DataError(f"{self.data / 'documents'} holds no readable document; `rag-pilot check` says why")
         embedding = CachedEmbedding(load_embedding(settings.retrieval.embedding), self.results / "cache")
-        manifest = self._manifest(settings, documents.documents, embedding)
+        manifest = manifest_of(settings, documents.documents, embedding.model)
         glossary = self._glossary(variant)
         key = fingerprint([manifest.fingerprint, settings.fingerprint("retrieval"), glossary])
         built = self._built.get(key)
         if built is None:
-            built = self._open_or_build(settings, documents, embedding, manifest, glossary)
+            built = open_or_build(self.results / "index", manifest, settings, documents, embedding, glossary)
             self._built[key] = replace(built, state="reused", embedded=0)
         built.index.set_groups({d.id: d.groups for d in documents.documents})
         return replace(built, documents=documents, groups={p.id: p.groups for p in built.index.passages})
-
-    def _open_or_build(
-        self,
-        settings: Settings,
-        documents: Documents,
-        embedding: CachedEmbedding,
-        manifest: Manifest,
-        glossary: Mapping[str, Sequence[str]],
-    ) -> Built:
-        folder = self.results / "index" / manifest.fingerprint
-        saved = saved_manifest(folder)
-        state = "reused" if saved else "rebuilt"
-        count = token_counter(settings.passages.counted_with)
-        if saved:
-            passages = saved_passages(folder)
-        else:
-            splitter = Splitter(settings.passages.max_tokens, settings.passages.overlap, count)
-            passages = split_documents(documents.documents, splitter)
-        table, titles = settings.retrieval, settings.retrieval.titles
-
-        def prefix(passage: Passage) -> str:
-            return prefix_of(passage.title, passage.headings) + "\n" if titles else ""
-
-        window = Splitter(embedding.model.window, settings.passages.overlap, count)
-        index = HybridIndex(
-            passages,
-            None if table.method == "keyword" else embedding,
-            method=table.method,
-            tokenizer=tokenizer(settings.pilot.languages),
-            bm25=table.bm25,
-            indexed=lambda p: prefix(p) + p.text,
-            windows=lambda p: [prefix(p) + text for text in window.texts(p)],
-            rewrite=expander(glossary),
-            per_document=table.per_document,
-        )
-        if not saved:
-            saved = save_index(folder, replace(manifest, dimension=index.vectors.shape[1]), passages)
-        return Built(index, saved, documents, state, embedding.computed)
-
-    def _manifest(self, settings: Settings, documents: Sequence[Document], embedding: CachedEmbedding) -> Manifest:
-        model = embedding.model
-        return Manifest(
-            documents=document_hashes(documents),
-            passages=settings.passages.model_dump(mode="json"),
-            model=model.name,
-            prefixes=(model.query_prefix, model.passage_prefix),
-            tokeniser="+".join(settings.pilot.languages),
-        )
 
     def _glossary(self, variant: Variant) -> dict[str, tuple[str, ...]]:
         if not variant.settings.retrieval.glossary:
@@ -291,7 +217,7 @@ class Pilot:
                 )
         settings = variant.settings
         built = self.build(variant)
-        _embed_all(built.index, questions)
+        embed_questions(built.index, questions)
         return run_eval(
             questions,
             built.index,
@@ -310,17 +236,11 @@ class Pilot:
         variant = variant or self.baseline
         settings = variant.settings.changed({"retrieval.method": "hybrid"})
         built = self.build(Variant(settings, variant.changes))
-        _embed_all(built.index, self.questions)
+        embed_questions(built.index, self.questions)
         return {
             method: run_eval(self.questions, built.index.using(method), lambda _: NOT_FOUND, min_similarity=None)
             for method in METHODS
         }
-
-
-def _embed_all(index: HybridIndex, questions: Iterable[Question]) -> None:
-    """Embed all questions in one batch, so that the cache answers one by one."""
-    if index.embed is not None:
-        index.embed.queries([index.rewrite(q.question) for q in questions])
 
 
 def _holds(run_json: Path, print_id: str) -> bool:

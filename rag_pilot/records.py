@@ -1,7 +1,7 @@
-"""The nouns of a pilot and how they are written: frozen records, one JSON object per line.
+"""The nouns of a pilot: frozen records that can be read like mappings and become plain JSON values.
 
-Records can be read like mappings (`hit["doc"]`), so that plain dictionaries of other systems and ours mix. This module
-knows nothing of pilots, models or statistics. Ids are text, byte for byte; no file ever holds NaN.
+Reading like a mapping (`hit["doc"]`) lets plain dictionaries of other systems and ours mix. This module knows nothing
+of files, pilots, models or statistics. Ids are text, byte for byte; no record ever holds NaN.
 """
 
 from __future__ import annotations
@@ -9,14 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import re
-import tempfile
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from pathlib import Path
-from typing import Any, BinaryIO, Self, TypeVar
+from typing import Any, Self
 
 from .errors import DataError
 
@@ -32,9 +29,6 @@ CAUSES = ("missing_or_stale", "not_retrieved", "wrong_despite_passage", "should_
 """The method's four causes; `OTHER_CAUSES` stand apart and are counted."""
 
 OTHER_CAUSES = ("reference_wrong", "not_permitted", "format_or_tone")
-
-
-R = TypeVar("R", bound="Record")
 
 
 EMPTY: tuple[Any, ...] = (None, "", (), {}, frozenset())
@@ -63,7 +57,7 @@ class Record:
     def as_json(self) -> dict[str, Any]:
         """The record as plain JSON values: sets sorted, tuples as lists, optional values that are empty left out."""
         return {
-            f.name: _plain(value)
+            f.name: plain(value)
             for f in fields(self)  # type: ignore[arg-type]
             if (value := getattr(self, f.name)) not in EMPTY or (f.default is MISSING and f.default_factory is MISSING)
         }
@@ -86,15 +80,16 @@ class Record:
         return cls(**values)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value as JSON holds it: sets sorted, tuples as lists, records as objects; DataError for NaN and infinity."""
     if isinstance(value, frozenset | set):
         return sorted(value)
     if isinstance(value, tuple | list):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     if isinstance(value, Record):
         return value.as_json()
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         raise DataError(f"a record holds {value}, which no file may hold; leave it out: 'not measured'")
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value  # half a surrogate pair: ?
@@ -336,119 +331,5 @@ def answer_sha(text: str | None, passage_ids: Iterable[str]) -> str:
 
 def fingerprint(value: Any) -> str:
     """Twelve hex digits of SHA-256 over canonical JSON: equal inputs, equal fingerprint, on every machine."""
-    text = json.dumps(_plain(value), sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(plain(value), sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-# -- files -----------------------------------------------------------------------------------------------------------
-
-
-def read_text(path: Path) -> str:
-    """A text file as UTF-8 with or without a BOM, else cp1252, line ends folded to `\\n`."""
-    data = path.read_bytes()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        try:
-            text = data.decode("cp1252")
-        except UnicodeDecodeError as fault:
-            raise DataError(f"{path}: neither UTF-8 nor cp1252 ({fault}); save the file as UTF-8") from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number, object) for each line that is not blank; anything but a JSON object is a DataError with its
-    line."""
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
-        except (ValueError, RecursionError) as fault:
-            raise DataError(f"{path}, line {number}: not a JSON object ({fault}); mend or remove the line") from None
-        if not isinstance(row, dict):
-            raise DataError(f"{path}, line {number}: found {type(row).__name__}, expected one JSON object per line")
-        yield number, row
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON value")
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    row = dict(pairs)
-    if len(row) < len(pairs):
-        raise ValueError("a key stands twice in the object")
-    return row
-
-
-def read_records(path: Path, of: Callable[[Mapping[str, Any]], R]) -> list[R]:
-    """Every record of a JSON Lines file; a missing or unfit field is a DataError with file and line."""
-    records = []
-    for number, row in read_jsonl(path):
-        try:
-            records.append(of(row))
-        except (TypeError, ValueError, KeyError) as fault:
-            raise DataError(f"{path}, line {number}: {fault}") from None
-    return records
-
-
-def dumps(row: Record | Mapping[str, Any]) -> str:
-    """One line of JSON, keys in field order, non-ASCII as itself, NaN refused."""
-    plain = row.as_json() if isinstance(row, Record) else _plain(row)
-    return json.dumps(plain, ensure_ascii=False, allow_nan=False)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a whole file or nothing: a temporary file beside it, flushed, then renamed over it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def write_jsonl(path: Path, rows: Iterable[Record | Mapping[str, Any]]) -> None:
-    """Write all rows at once, whole or not at all."""
-    write_text(path, "".join(dumps(row) + "\n" for row in rows))
-
-
-def append_jsonl(path: Path, row: Record | Mapping[str, Any]) -> None:
-    """Append one whole line, flushed to the disk before returning.
-
-    A file that ends in half a line (an interrupted write) is first cut back to its last whole line; the cut piece is
-    kept beside it as `NAME.cut`.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+b") as file:
-        cut_half_line(path, file)
-        file.write((dumps(row) + "\n").encode())
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def cut_half_line(path: Path, file: BinaryIO) -> None:
-    """Cut an open file (`a+b`) back to its last whole line, in bytes: half a letter must not change how it is read."""
-    size = file.seek(0, os.SEEK_END)
-    if not size:
-        return
-    file.seek(size - 1)
-    if file.read(1) == b"\n":
-        return
-    file.seek(0)
-    whole, _, rest = file.read().rpartition(b"\n")
-    try:
-        json.loads(rest)
-    except ValueError:
-        with path.with_name(path.name + ".cut").open("ab") as copy:
-            copy.write(rest + b"\n")
-        file.truncate(len(whole) + 1 if whole else 0)
-    else:
-        file.write(b"\n")

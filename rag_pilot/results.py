@@ -7,9 +7,8 @@ is not known here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from .analysis.causes import Cause, Facts, Pareto, causes, pareto
 from .analysis.cost import StageTime, Usage, stage_times, usage
@@ -31,36 +30,17 @@ from .analysis.measures import (
 from .analysis.sample import Sample, first_that_need_a_person, read_so_far
 from .analysis.shares import Share
 from .analysis.threshold import Sweep, scored_answers, sweep
+from .building import Built, Variant
 from .corpus.facts import Facts as TextFacts
 from .corpus.facts import numbers_and_codes
 from .evaluation import Run
 from .grading.agreement import Gate, gate
-from .grading.items import Item, ShownPassage
 from .grading.labels import LabelStore
-from .pilot import Built, Pilot, Variant
+from .pilot import Pilot
 from .records import Document, Label, Question
 from .settings import Settings
 
-if TYPE_CHECKING:
-    from .grading.form import LabelForm
-
 LEAK_MEASURE = "leaks"
-
-
-@dataclass(frozen=True)
-class Failure:
-    """One bad answer as a reader may see it; `hidden` names the groups that are needed where she may not."""
-
-    question_id: str
-    label: str
-    by: str
-    cause: str | None
-    question: str
-    expected: str
-    got: str
-    doc: str
-    owner: str
-    hidden: str = ""
 
 
 class Result:
@@ -213,82 +193,6 @@ class Result:
         own = frozenset[str]() if question.docs else question.groups - readers
         names = sorted(own | frozenset().union(*closed))
         return ", ".join(names) if closed or own else ""
-
-    def failures(self, label: str | None = None) -> list[Failure]:
-        """Every bad answer (or those with one label), in the order of reading; text only where readers may see it."""
-        by_id = {q.id: q for q in self.questions}
-        rows = []
-        for i in self.order:
-            if i not in self.causes or label not in (None, self.graded[i].label):
-                continue
-            question, answer, graded = by_id[i], self.run.answers[i], self.graded[i]
-            hidden = self.hidden(i)
-            document = self.documents.get(question.doc or "")
-            rows.append(
-                Failure(
-                    question_id=i,
-                    label=graded.label or "",
-                    by=graded.by,
-                    cause=self.causes[i].name,
-                    question="" if hidden else question.question,
-                    expected="" if hidden else question.expected,
-                    got="" if hidden else answer.text or f"declined: {answer.reason}",
-                    doc="" if hidden else question.doc or "",
-                    owner=document.owner if document else "",
-                    hidden=hidden,
-                )
-            )
-        return rows
-
-    # -- the form ------------------------------------------------------------------------------------------------------
-
-    def items(self) -> list[Item]:
-        """The answers that the expert reads, blind: no judge's label, no retriever's name, no rank."""
-        by_id = {q.id: q for q in self.questions}
-        return [self._item(by_id[i], self.order.index(i) + 1) for i in self.to_read]
-
-    def _item(self, question: Question, position: int) -> Item:
-        answer, document = self.run.answers[question.id], self.documents.get(question.doc or "")
-        shown = []
-        for number, hit in enumerate(answer.hits, start=1):
-            p = self.built.passages[hit["id"]]
-            shown.append(
-                ShownPassage(
-                    number=number,
-                    text=p.text,
-                    groups=p.groups,
-                    doc=p.doc,
-                    title=p.title,
-                    headings=p.headings,
-                    link=p.link,
-                    updated=p.updated,
-                    cited=p.id in answer.cited,
-                )
-            )
-        return Item(
-            question_id=question.id,
-            run_id=self.run.id,
-            answer_sha=answer.sha,
-            question=question.question,
-            answer=answer.text or "",
-            passages=tuple(shown),
-            expected=question.expected,
-            doc=question.doc or "",
-            doc_title=document.title if document else "",
-            doc_link=document.link if document else "",
-            doc_updated=document.updated if document else "",
-            doc_groups=document.groups if document else frozenset(),
-            position=position,
-        )
-
-    def form(self, language: str = "en") -> LabelForm:
-        """The form in which the expert labels; it shows only what her groups may open."""
-        from .grading.form import label_form  # widgets are loaded where they are shown
-
-        pilot = self.settings.pilot
-        groups = frozenset(pilot.annotator_groups) or frozenset({pilot.everyone})
-        store = LabelStore(self.pilot.data / "labels.jsonl")
-        return label_form(self.items(), store, pilot.annotator, seed=pilot.seed, groups=groups, language=language)
 
     # -- week 2 --------------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from .errors import SettingsError, StaleError
-from .records import dumps, fingerprint, read_text, write_text
+from .files import dumps, read_text, write_text
+from .records import fingerprint
 
 
 class _Table(BaseModel):

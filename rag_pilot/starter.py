@@ -11,7 +11,7 @@ from pathlib import Path
 from string import Template
 
 from .errors import DataError
-from .records import read_text, write_text
+from .files import read_text, write_text
 from .retrieval.embedding import available
 
 LANGUAGES = ("en", "fr", "pl")

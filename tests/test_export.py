@@ -26,7 +26,7 @@ CELLS = (
     'from IPython.display import HTML\nHTML(\'<img alt="far away" src="http://127.0.0.1:9/far.png">\')',
     "print('accuracy', 40 + 2)",
 )
-RESULT = "from rag_pilot import Ledger, tables\ntables.failures(Ledger(Pilot.open()).result().failures())"
+RESULT = "from rag_pilot import Ledger, failures, tables\ntables.failures(failures(Ledger(Pilot.open()).result()))"
 
 
 def report_pages(folder: Path) -> list[Path]:

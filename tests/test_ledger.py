@@ -6,9 +6,10 @@ import pytest
 from tiny import run_and_label, tiny_pilot
 
 from rag_pilot.errors import DataError
+from rag_pilot.files import append_jsonl
 from rag_pilot.ledger import Ledger
 from rag_pilot.pilot import Pilot
-from rag_pilot.records import Label, append_jsonl
+from rag_pilot.records import Label
 
 PLANNED = """
 [[change]]

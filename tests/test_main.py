@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tiny import SECRET, notebook, run_and_label, tiny_pilot
 
+from rag_pilot.files import read_text
 from rag_pilot.pilot import Pilot
-from rag_pilot.records import read_text
 from rag_pilot.retrieval.embedding import available
 from rag_pilot.settings import Settings, read_settings
 

@@ -5,7 +5,8 @@ import pytest
 
 from rag_pilot.corpus.passages import Splitter
 from rag_pilot.errors import DataError
-from rag_pilot.records import Document, Passage, read_text
+from rag_pilot.files import read_text
+from rag_pilot.records import Document, Passage
 from rag_pilot.retrieval.manifest import Manifest, document_hashes, save_index, saved_manifest, saved_passages
 
 MANIFEST = Manifest({"a": "1", "b": "2"}, {"max_tokens": 400}, "model", ("query: ", ""), 8, "en")

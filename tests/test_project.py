@@ -16,6 +16,7 @@ PACKAGE = ROOT / "rag_pilot"
 STREET = (
     "errors",
     "records",
+    "files",
     "progress",
     "settings",
     "corpus",
@@ -24,8 +25,10 @@ STREET = (
     "grading",
     "analysis",
     "evaluation",
+    "building",
     "pilot",
     "results",
+    "reading",
     "ledger",
     "tracing",
     "reporting",

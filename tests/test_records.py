@@ -9,24 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_pilot.errors import DataError
-from rag_pilot.records import (
-    Answer,
-    Hit,
-    Label,
-    Passage,
-    Question,
-    Verdict,
-    answer_sha,
-    append_jsonl,
-    dumps,
-    fingerprint,
-    fold,
-    read_jsonl,
-    read_records,
-    read_text,
-    write_jsonl,
-    write_text,
-)
+from rag_pilot.files import append_jsonl, dumps, read_jsonl, read_records, read_text, write_jsonl, write_text
+from rag_pilot.records import Answer, Hit, Label, Passage, Question, Verdict, answer_sha, fingerprint, fold
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 

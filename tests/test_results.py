@@ -6,6 +6,7 @@ import pytest
 from tiny import LABELS, SECRET, run_and_label, tiny_pilot
 
 from rag_pilot.ledger import Ledger
+from rag_pilot.reading import failures, items
 from rag_pilot.results import Result, retrievers, what_can_be_shown
 
 
@@ -61,21 +62,21 @@ def test_nothing_leaks_and_a_planted_leak_is_seen(result):
 
 
 def test_failures_show_text_only_to_those_who_may_read_it(result, monkeypatch):
-    shown = {f.question_id: f for f in result.failures()}
+    shown = {f.question_id: f for f in failures(result)}
     assert shown["q6"].question
     assert not shown["q6"].hidden
     for question_id in ("q3", "q5"):
         assert result.hidden(question_id) == "hr"
-    assert SECRET not in repr(result.failures())
+    assert SECRET not in repr(failures(result))
     monkeypatch.setenv("RAG_PILOT_AUDIENCE", "hr;all-staff")
     assert result.hidden("q3") == ""
 
 
 def test_the_form_gets_the_sample_in_order_and_nothing_of_the_judge(result):
-    items = result.items()
-    assert [i.question_id for i in items] == result.to_read
-    assert [i.position for i in items] == sorted(i.position for i in items)
-    assert not {"label", "verdict", "judge", "similarity", "ranks"} & set(vars(items[0]))
+    read = items(result)
+    assert [i.question_id for i in read] == result.to_read
+    assert [i.position for i in read] == sorted(i.position for i in read)
+    assert not {"label", "verdict", "judge", "similarity", "ranks"} & set(vars(read[0]))
 
 
 def test_expected_numbers_that_no_document_holds_point_at_the_document(result):

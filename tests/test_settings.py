@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rag_pilot.errors import PilotError, SettingsError, StaleError
-from rag_pilot.records import read_text
+from rag_pilot.files import read_text
 from rag_pilot.settings import Settings, lock_criteria, read_lock, read_settings
 
 DAY, LATER = date(2026, 9, 1), date(2026, 9, 20)

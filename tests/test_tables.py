@@ -25,11 +25,12 @@ from rag_pilot.corpus.questions import Finding
 from rag_pilot.grading.agreement import gate
 from rag_pilot.ledger import Ledger, Tried
 from rag_pilot.pilot import Pilot
+from rag_pilot.reading import Failure, failures
 from rag_pilot.records import Document, Question
 from rag_pilot.reporting import tables
 from rag_pilot.reporting.html import STYLE, Html, element, join, link, section, table
 from rag_pilot.reporting.tables.answers import stages
-from rag_pilot.results import Failure, Result, criteria, what_can_be_shown
+from rag_pilot.results import Result, criteria, what_can_be_shown
 from rag_pilot.settings import Acceptance, Change, Settings
 from rag_pilot.tracing import trace
 
@@ -303,7 +304,7 @@ def all_pages(result: Result, one: Tried) -> dict[str, Html]:
         "four_way": tables.four_way(result.four_way),
         "label_shares": tables.label_shares(result.label_shares),
         "result pareto": tables.pareto(result.pareto),
-        "result failures": tables.failures(result.failures()),
+        "result failures": tables.failures(failures(result)),
         "result threshold": tables.threshold(result.threshold()),
         "result judgements": tables.judgements(result.judgements()),
         "result gate": tables.gate(result.gate),

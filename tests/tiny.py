@@ -5,10 +5,11 @@ from pathlib import Path
 
 import nbformat
 
+from rag_pilot.files import append_jsonl
 from rag_pilot.grading.labels import LabelStore
 from rag_pilot.ledger import Ledger
 from rag_pilot.pilot import Pilot
-from rag_pilot.records import Label, append_jsonl
+from rag_pilot.records import Label
 
 SECRET = "91,500"  # stands in a document that hr alone may open
 

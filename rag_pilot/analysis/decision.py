@@ -191,7 +191,10 @@ def decide(judgements: Sequence[Judgement], causes: Pareto, leaking: int = 0, ch
         return Decision("not_decided", (f"{standing}, none is missed, and the others are open.", open_ones))
     missed = f"{standing}; missed: {', '.join(j.criterion.name for j in of['not met'])}."
     if changes_left:
-        return Decision("not_decided", (missed, f"{changes_left} planned change{'s are' if changes_left > 1 else ' is'} left; {largest}."))
+        return Decision(
+            "not_decided",
+            (missed, f"{changes_left} of the planned changes left; {largest}."),
+        )
     for cause, verdict, then in (
         ("missing_or_stale", "fix_documents", "no choice of model will solve that"),
         ("format_or_tone", "test_fine_tuning", "the facts are right, so fine-tuning is worth testing"),

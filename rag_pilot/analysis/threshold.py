@@ -216,4 +216,8 @@ def _words(
         f"wrong (at most {100 * (bound or 0):.1f} %), {always.wrong} when always answering; between "
         f"{100 * spread[0]:.0f} and {100 * spread[1]:.0f} % answered, depending on the questions.{skipped}"
     )
-    return seen if useful else f"No useful threshold: no gain over both always answering and always declining is shown. {seen}"
+    return (
+        seen
+        if useful
+        else f"No useful threshold: no gain over both always answering and always declining is shown. {seen}"
+    )

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Self
 
 from ..errors import AccessError, DataError
-from ..records import read_text
+from ..files import read_text
 
 COLUMNS = ("path", "groups", "owner", "sensitivity")
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from ..errors import AccessError, DataError, PilotError
-from ..records import Document, Record, read_text
+from ..files import read_text
+from ..records import Document, Record
 from .access import Access
 from .front_matter import FrontMatter, split_front_matter
 from .markdown import Converted, first_heading

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, overload
 
 from ..errors import DataError
-from ..records import Document, Question, Record, fold, read_jsonl
+from ..files import read_jsonl
+from ..records import Document, Question, Record, fold
 from .access import group_names, may_open
 from .facts import Facts, numbers_and_codes, spaced
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from ..errors import DataError
-from ..records import CAUSES, KINDS, LABELS, OTHER_CAUSES, Label, append_jsonl
+from ..files import append_jsonl
+from ..records import CAUSES, KINDS, LABELS, OTHER_CAUSES, Label
 
 Key = tuple[str, str, str, str]
 LOCK_SECONDS = 1.0  # less than the form waits before it says that the kernel does not answer

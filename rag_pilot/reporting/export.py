@@ -24,9 +24,9 @@ from nbconvert import HTMLExporter
 from tqdm.auto import tqdm
 
 from ..errors import AccessError, DataError, PilotError
+from ..files import write_text
 from ..ledger import Ledger
 from ..pilot import Pilot
-from ..records import write_text
 from .pages import Page, front_page, notebook_page, stamp
 from .tasks import Task, owners_tasks, visible, write_tasks
 

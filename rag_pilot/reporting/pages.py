@@ -21,7 +21,8 @@ from ..analysis.decision import Decision, Judgement
 from ..analysis.headline import Estimate
 from ..analysis.shares import percent
 from ..ledger import Ledger
-from ..results import Failure, Result
+from ..reading import Failure, failures
+from ..results import Result
 from . import figures, tables
 from .html import STYLE, Html, link
 from .words import CAUSE, DECISION, MEASURE, cause_name, plural
@@ -189,7 +190,7 @@ def _pictures(ledger: Ledger, result: Result) -> list[Html]:
 
 
 def _wrong(result: Result) -> dict[str, Any]:
-    wrong = result.failures("wrong")
+    wrong = failures(result, "wrong")
     shown = [f for f in wrong if not f.hidden]
     hidden = [f for f in wrong if f.hidden]
     graded = sum(g.label is not None for g in result.graded.values())

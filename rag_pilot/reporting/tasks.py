@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..corpus.access import read_table
-from ..records import write_text
+from ..files import write_text
 from ..results import Result
 
 COLUMNS = ("document", "owner", "questions", "what is missing", "done")

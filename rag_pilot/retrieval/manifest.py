@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
-from ..records import Document, Passage, Record, fingerprint, read_records, read_text, write_jsonl, write_text
+from ..files import read_records, read_text, write_jsonl, write_text
+from ..records import Document, Passage, Record, fingerprint
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ..errors import SettingsError
-from ..records import read_text
+from ..files import read_text
 from .keyword import words
 
 

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...analysis.causes import Pareto
-from ...results import Failure, Result
+from ...reading import Failure
+from ...results import Result
 from ...tracing import Place, Seen, Trace
 from ..html import Html, element, join, link, listing, note, paragraph, section, table, tag
 from ..tasks import owners_tasks

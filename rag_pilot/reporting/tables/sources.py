@@ -11,9 +11,9 @@ from statistics import median
 from ...analysis.intervals import normal_margin
 from ...analysis.measures import Leaks, Retrieval, Segment
 from ...analysis.shares import COUNTS_ONLY_UNDER, PERCENT_FROM, percent
+from ...building import Built
 from ...corpus.documents import Documents
 from ...corpus.questions import SIZE, UNANSWERABLE, Finding, QuestionSet
-from ...pilot import Built
 from ...records import Document, Question
 from ..html import Html, element, facts, listing, note, paragraph, section, table, tag
 from ..words import plural
