@@ -1,0 +1,115 @@
+"""The sample company: what it must hold, and the baseline that its labels hang on."""
+
+import json
+import os
+import re
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from rag_pilot.analysis.sample import seeded_order
+from rag_pilot.ledger import Ledger
+from rag_pilot.pilot import Pilot
+from rag_pilot.records import fold
+from rag_pilot.results import Result
+from rag_pilot.settings import read_lock
+
+ROOT = Path(__file__).resolve().parents[1]
+SAMPLE = ROOT / "data" / "sample"
+FROZEN = Path(__file__).with_name("frozen_baseline.json")
+GROUPS = {"all-staff", "procurement", "finance", "hr", "it", "sales", "legal", "operations"}
+
+
+@pytest.fixture(scope="module")
+def pilot(tmp_path_factory) -> Pilot:
+    """The sample in a folder of its own; vectors of an earlier run on this machine are taken along."""
+    root = tmp_path_factory.mktemp("sample")
+    shutil.copytree(SAMPLE, root / "data" / "sample")
+    cache = ROOT / "results" / "sample" / "cache"
+    if cache.is_dir():
+        shutil.copytree(cache, root / "results" / "sample" / "cache")
+    return Pilot.open("sample", root)
+
+
+@pytest.fixture(scope="module")
+def baseline(pilot: Pilot) -> Result:
+    return Ledger(pilot).result(())
+
+
+def test_every_document_is_read_with_groups_owner_and_date(pilot):
+    read = pilot.documents()
+    assert read.skipped == ()
+    assert read.notes == ()
+    assert len(read.documents) >= 60
+    assert Counter(d.lang for d in read.documents)["fr"] >= 12
+    assert Counter(d.lang for d in read.documents)["pl"] >= 12
+    assert set().union(*(d.groups for d in read.documents)) == GROUPS
+    restricted = [d for d in read.documents if "all-staff" not in d.groups]
+    assert len(restricted) >= len(read.documents) * 0.3
+    assert {Path(d.path).suffix for d in read.documents} == {".md", ".html", ".docx", ".pdf"}
+    assert all(d.owner and d.updated for d in read.documents)
+
+
+def test_two_hundred_questions_in_categories_that_can_be_told_apart(pilot):
+    questions = pilot.questions
+    assert len(questions) == 200
+    assert sum(not q.answerable for q in questions) == 28
+    assert min(Counter(q.category for q in questions).values()) >= 12
+    languages = Counter(q.lang for q in questions)
+    assert languages["fr"] >= 38
+    assert languages["pl"] >= 38
+
+
+def test_the_set_has_no_error_and_stale_references_are_the_three_old_pages(pilot):
+    assert [f for f in pilot.check() if f.severity == "error"] == []
+    texts = {d.id: fold(d.text) for d in pilot.documents().documents}
+    mended = {d.id: fold(d.text) for d in pilot.documents(["mended-documents"]).documents}
+    lost = [q for q in pilot.questions if q.quote and fold(q.quote) not in texts[q.doc].replace("\\", "")]
+    assert {q.doc for q in lost} <= {"site-parking-leeds", "delivery-and-cutoff-times", "horaires-entrepot-lyon"}
+    assert all(fold(q.quote) in mended[q.doc] for q in lost)
+
+
+def test_the_order_is_the_seeded_one_and_the_criteria_are_locked(pilot):
+    assert pilot.order() == seeded_order(pilot.questions, pilot.settings.pilot.seed)
+    assert read_lock(SAMPLE / "acceptance.lock.json")
+
+
+def test_the_built_files_hold_the_words_of_their_sources(pilot):
+    for source in (SAMPLE / "sources").glob("*.md"):
+        text = next(d.text for d in pilot.documents().documents if d.id == source.stem)
+        body = source.read_text(encoding="utf-8").split("---\n", 2)[2]
+        held = set(re.findall(r"\w+", fold(text)))
+        lost = set(re.findall(r"\w+", re.sub(r"(?m)^\s*\d+\. ", "", fold(body)))) - held
+        assert not lost - {str(n) for n in range(10)}, (source.name, lost)
+
+
+@pytest.mark.slow
+def test_the_baseline_is_the_one_that_was_labelled(baseline):
+    """A change of code that alters answers is seen here: relabel, then write the file anew with FREEZE=1."""
+    found = {
+        "settings": baseline.settings.fingerprint("passages", "retrieval", "answer"),
+        "passages": len(baseline.built.index.passages),
+        "answers": {i: a.sha or a.reason for i, a in baseline.run.answers.items()},
+    }
+    if os.environ.get("FREEZE"):
+        FROZEN.write_text(json.dumps(found, indent=0) + "\n", encoding="utf-8")
+    frozen = json.loads(FROZEN.read_text(encoding="utf-8"))
+    changed = sorted(i for i in frozen["answers"] if frozen["answers"][i] != found["answers"].get(i))
+    assert changed == []
+    assert frozen == found
+
+
+@pytest.mark.slow
+def test_all_fifty_labels_belong_to_the_baseline(baseline):
+    assert baseline.labelled == (50, 50)
+    assert baseline.expert.stale == ()
+    assert {label.annotator for label in baseline.expert.current.values()} == {"sample-author"}
+    assert all(label.note or label.label == "correct" for label in baseline.expert.current.values())
+
+
+@pytest.mark.slow
+def test_nothing_leaks_in_the_baseline(baseline):
+    assert baseline.leaks.share.count == 0
+    assert baseline.leaks.share.n == 200
