@@ -193,7 +193,7 @@ def decide(judgements: Sequence[Judgement], causes: Pareto, leaking: int = 0, ch
     if changes_left:
         return Decision(
             "not_decided",
-            (missed, f"{changes_left} of the planned changes left; {largest}."),
+            (missed, f"Planned changes still open: {changes_left}; {largest}."),
         )
     for cause, verdict, then in (
         ("missing_or_stale", "fix_documents", "no choice of model will solve that"),

@@ -33,8 +33,8 @@ def risk_coverage(sweep: Sweep) -> Html:
         axis.plot([p.coverage for p in enough], [p.risk for p in enough], color="#0072b2", linewidth=1.8)
         _mark(axis, always, f"always answer: {always.wrong} of {always.answered} wrong", "o", "#d55e00")
         if taken is not None and taken.threshold is not None and taken.answered:
-            word = "chosen" if sweep.chosen is not None else "the rule's choice, no proven gain"
-            text = f"{word}: decline under {taken.threshold:.4f}, {taken.wrong} of {taken.answered} wrong"
+            word = "chosen" if sweep.chosen is not None else "rule's choice, not useful"
+            text = f"{word}: under {taken.threshold:.4f}, {taken.wrong} of {taken.answered} wrong"
             _mark(axis, taken, text, "D", INK)
         axis.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=2, frameon=False, handletextpad=0.3)
         axis.set_xlabel(f"share of the {always.n} questions that is answered")
