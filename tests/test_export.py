@@ -314,3 +314,16 @@ def test_tasks_name_document_owner_questions_and_keep_what_is_marked_done(pilot:
 
 def test_the_environment_is_as_it_was_after_an_export(report: Path) -> None:
     assert "RAG_PILOT_AUDIENCE" not in os.environ
+
+
+@pytest.mark.slow
+def test_every_run_has_its_dated_page_with_what_was_expected_and_what_came_out(tmp_path):
+    pilot = tiny_pilot(tmp_path)
+    run_and_label(pilot)
+    export(pilot, notebook(tmp_path / "books" / "00_a.ipynb", "# A").parent)
+    (page,) = pilot.results.glob("runs/*/report.html")
+    text = page.read_text(encoding="utf-8")
+    assert page.parent.name in text
+    assert "120 euros a night" in text
+    assert "The hotel limit is 95 euros a night." in text
+    assert SECRET not in text

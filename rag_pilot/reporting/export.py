@@ -27,7 +27,7 @@ from ..errors import AccessError, DataError, PilotError
 from ..files import write_text
 from ..ledger import Ledger
 from ..pilot import Pilot
-from .pages import Page, front_page, notebook_page, stamp
+from .pages import Page, front_page, notebook_page, run_page, stamp
 from .tasks import Task, owners_tasks, visible, write_tasks
 
 CELL_SECONDS = 3600
@@ -208,6 +208,12 @@ def _write(folder: Path, pilot: Pilot, pages: list[Page]) -> list[Task]:
         write_tasks(folder / "tasks.csv", shown, marks=pilot.results / "tasks.csv")
     for page in pages:
         write_text(folder / page.file, notebook_page(page, pages, stamped))
+    runs = {r.run.id: r for tried in ledger.attempt_all() for r in (tried.before, tried.after)} | {
+        result.run.id: result
+    }
+    for run in runs.values():
+        if run.run.folder:
+            write_text(run.run.folder / "report.html", run_page(run))
     write_text(folder / "index.html", front_page(ledger, result, len(shown), pages, stamped))
     return tasks
 

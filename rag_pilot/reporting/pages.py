@@ -107,6 +107,18 @@ def notebook_page(page: Page, pages: Sequence[Page], stamped: Stamp) -> str:
     )
 
 
+def run_page(result: Result) -> str:
+    """The dated page of one run: its numbers, and every failure with what was expected and what came out."""
+    name = {result.run.info.get("name", "run"): result.retrieval}
+    parts = (
+        tables.headline(result.headline),
+        tables.label_shares(result.label_shares),
+        tables.retrievers(name, {next(iter(name)): result.leaks}),
+        tables.failures(failures(result)),
+    )
+    return _render("run.html.j2", title=f"Run {result.run.id}", stamp=stamp(result), body=Html("".join(parts)))
+
+
 def front_page(ledger: Ledger, result: Result, tasks: int, pages: Sequence[Page], stamped: Stamp) -> str:
     """The sponsor's page: decision, score, criteria, pictures, wrong answers, owners, cost, what watches it.
 
