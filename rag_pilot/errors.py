@@ -6,7 +6,11 @@ command line and the notebooks print the message alone, without a traceback.
 
 
 class PilotError(Exception):
-    """Base of everything that the package raises on purpose."""
+    """Base of everything that the package raises on purpose; a notebook shows its message and no traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows instead of a traceback."""
+        return [str(self)]
 
 
 class SettingsError(PilotError):

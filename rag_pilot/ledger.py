@@ -15,7 +15,7 @@ from typing import Any
 from .analysis.comparison import Comparison, compare, confirmed, detectable, level
 from .analysis.grades import judge_label
 from .building import Variant
-from .errors import DataError, ModelError
+from .errors import DataError, ModelError, StaleError
 from .files import append_jsonl, read_jsonl
 from .pilot import Pilot
 from .records import Answer, fingerprint
@@ -95,8 +95,13 @@ class Ledger:
         return len([c for c in self.pilot.settings.change if c.name not in decided])
 
     def attempt(self, name: str) -> Tried:
-        """Make one change on top of the kept ones, run, compare, and write or read back the verdict."""
+        """Make one change on top of the kept ones, run, compare, and write or read back the verdict.
+
+        Raises DataError for a change that was planned under this name with another content, StaleError for one that
+        is decided while documents, questions or settings have changed since: its verdict stands.
+        """
         change = self.change(name)
+        self._check_content(change)
         before_names = self._before(name)
         before = self.result(before_names)
         answerable = len(before.retrieval.ranks) if change.measure == "hit5" else len(before.questions)
@@ -106,13 +111,19 @@ class Ledger:
             "cause": change.cause,
             "hypothesis": change.hypothesis,
             "measure": change.measure,
+            "set": change.set,
             "level": at_level,
             "detectable": detectable(answerable, BROKEN_EXPECTED, at_level),
             "questions": answerable,
             "before": before.run.info["fingerprint"],
         }
+        decided = self._decided(name)
+        if decided and decided["before"] != planned["before"]:
+            raise StaleError(_stands(decided))
         plan = self._note("planned", planned, fingerprint(planned))
         after = self.result((*before_names, name))
+        if decided and decided["after"] != after.run.info["fingerprint"]:
+            raise StaleError(_stands(decided))
         comparison, to_read = self._compare(change, before, after, at_level)
         known = fingerprint([planned, after.run.info["fingerprint"], comparison.before.n, _evidence(comparison)])
         entry = {
@@ -133,15 +144,16 @@ class Ledger:
             "verdict": comparison.verdict,
             "words": comparison.words,
         }
-        return Tried(change, before, after, comparison, self._note("verdict", entry, known), plan, to_read)
+        noted = decided or self._note("verdict", entry, known)
+        return Tried(change, before, after, comparison, noted, plan, to_read)
 
     def attempt_all(self) -> list[Tried]:
-        """All planned changes in order, decided ones read back; one whose model is not installed is in `skipped`."""
+        """All planned changes in order, decided ones read back; `skipped` says why one could not be tried."""
         tried = []
         for change in self.pilot.settings.change:
             try:
                 tried.append(self.attempt(change.name))
-            except ModelError as fault:
+            except (ModelError, StaleError) as fault:
                 self.skipped[change.name] = str(fault)
         return tried
 
@@ -157,6 +169,23 @@ class Ledger:
         unchanged = {i for i, a in before.run.answers.items() if _same(a, after.run.answers[i])}
         pairs = confirmed((known[0], known[1]), (judged[0], judged[1]), unchanged, self.pilot.settings.pilot.seed)
         return compare(pairs.before, pairs.after, at, "correct"), (*pairs.to_read, *pairs.check)
+
+    def _check_content(self, change: Change) -> None:
+        """Refuse a name that stands in the ledger for another change: hypotheses are written before runs, not after."""
+        now = {"cause": change.cause, "hypothesis": change.hypothesis, "measure": change.measure, "set": change.set}
+        for line in self.lines():
+            if line["event"] == "planned" and line["name"] == change.name:
+                if differing := [key for key, value in now.items() if line.get(key) != value]:
+                    raise DataError(
+                        f"change {change.name!r} was planned on {line['date']} with another {', '.join(differing)}; "
+                        "restore it in pilot.toml, or give the new change a name of its own"
+                    )
+                return
+
+    def _decided(self, name: str) -> dict[str, Any] | None:
+        """The verdict of a change that is kept or not shown: it is never revised."""
+        line = self.verdicts().get(name)
+        return line if line and line["verdict"] != "not decided" else None
 
     def _level(self, name: str) -> float:
         """The level fixed when the change was first planned; one that is not decided yet keeps its share reserved."""
@@ -184,6 +213,14 @@ class Ledger:
         line = {"event": event, "key": key, "date": date.today().isoformat(), **entry}
         append_jsonl(self.path, line)
         return line
+
+
+def _stands(line: Mapping[str, Any]) -> str:
+    return (
+        f"{line['name']} was decided on {line['date']} ({line['verdict']}: {line['fixed']} fixed, "
+        f"{line['broken']} broken) and documents, questions or settings have changed since; the verdict stands and is "
+        "not taken again. To measure the change on what there is now, plan it under a new name"
+    )
 
 
 def _correct(graded: Mapping[str, Any], admitted: bool) -> dict[str, bool | None]:

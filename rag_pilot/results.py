@@ -253,6 +253,7 @@ def what_can_be_shown(settings: Settings, questions: Iterable[Question]) -> list
     """What so many questions (200 while there are none) can show of each criterion, printed when it is locked."""
     asked = list(questions)
     if not asked:
-        return [can_show(c, 200).words for c in criteria(settings)]
+        assumed = "There are no questions yet: what follows assumes 200 of them."
+        return [assumed, *(can_show(c, 200).words for c in criteria(settings))]
     answerable = sum(q.answerable for q in asked)
     return [can_show(c, answerable if c.measure == "hit5" else len(asked)).words for c in criteria(settings)]

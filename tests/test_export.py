@@ -267,6 +267,7 @@ def earlier_report(pilot: Pilot, name: str) -> Path:
 @pytest.mark.slow
 def test_a_failing_notebook_leaves_the_earlier_report_as_it_was(tmp_path: Path) -> None:
     pilot = tiny_pilot(tmp_path)
+    pilot.lock_acceptance()
     report = earlier_report(pilot, "report")
     notebook(tmp_path / "notebooks" / "00_good.ipynb", "# Good")
     notebook(tmp_path / "notebooks" / "01_bad.ipynb", "# Bad", "1 / 0")
@@ -278,6 +279,7 @@ def test_a_failing_notebook_leaves_the_earlier_report_as_it_was(tmp_path: Path) 
 
 def test_a_swap_that_was_interrupted_is_put_right(tmp_path: Path) -> None:
     pilot = tiny_pilot(tmp_path)
+    pilot.lock_acceptance()
     earlier_report(pilot, ".report.old")
     (tmp_path / "a.ipynb").write_text("{", encoding="utf-8")
     with pytest.raises(DataError):
@@ -327,3 +329,10 @@ def test_every_run_has_its_dated_page_with_what_was_expected_and_what_came_out(t
     assert "120 euros a night" in text
     assert "The hotel limit is 95 euros a night." in text
     assert SECRET not in text
+
+
+def test_nothing_is_exported_before_the_criteria_are_agreed(tmp_path: Path) -> None:
+    pilot = tiny_pilot(tmp_path)
+    with pytest.raises(PilotError, match="notebook 00"):
+        export(pilot, notebook(tmp_path / "books" / "00_a.ipynb", "# A").parent)
+    assert not (pilot.data / "acceptance.lock.json").exists()

@@ -80,7 +80,8 @@ def test_once_read_it_counts_at_the_level_fixed_before(pilot):
     again = Ledger(pilot).attempt("mended")
     assert again.comparison.fixed == ("q6",)
     assert again.comparison.level == tried.comparison.level
-    assert len([line for line in Ledger(pilot).lines() if line["event"] == "verdict"]) == 2
+    assert again.entry == tried.entry  # a verdict is never revised
+    assert len([line for line in Ledger(pilot).lines() if line["event"] == "verdict"]) == 1
 
 
 def test_an_undecided_change_keeps_its_share_of_the_level(pilot):
@@ -107,3 +108,34 @@ def test_all_changes_are_tried_in_order_and_a_missing_model_is_said(pilot):
 def test_a_change_that_is_not_planned_is_refused(pilot):
     with pytest.raises(DataError, match="glossary, mended"):
         Ledger(pilot).attempt("luck")
+
+
+def edit(pilot: Pilot, file: str, old: str, new: str) -> Pilot:
+    path = pilot.data / file
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    return Pilot.open("tiny", pilot.data.parents[1])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Staff say cab.", "Something else."),
+        ('"retrieval.glossary" = true', '"retrieval.k" = 4'),
+        ('cause = "not_retrieved"', 'cause = "missing_or_stale"'),
+    ],
+)
+def test_a_decided_name_with_another_content_is_refused(pilot, old, new):
+    Ledger(pilot).attempt("glossary")
+    lines = Ledger(pilot).lines()
+    with pytest.raises(DataError, match="name of its own"):
+        Ledger(edit(pilot, "pilot.toml", old, new)).attempt("glossary")
+    assert Ledger(pilot).lines() == lines
+
+
+def test_a_mended_typo_decides_nothing_again_and_says_so(pilot):
+    Ledger(pilot).attempt("glossary")
+    verdicts = Ledger(pilot).verdicts()
+    ledger = Ledger(edit(pilot, "documents/leave.md", "Everybody", "Everyone"))
+    assert "glossary" not in [t.change.name for t in ledger.attempt_all()]
+    assert "the verdict stands" in ledger.skipped["glossary"]
+    assert ledger.verdicts()["glossary"] == verdicts["glossary"]

@@ -170,6 +170,7 @@ def test_a_console_that_cannot_show_a_letter_gets_the_rest(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_an_interrupted_export_ends_with_130_and_leaves_neither_pages_nor_a_kernel(tmp_path: Path) -> None:
     pilot = tiny_pilot(tmp_path)
+    pilot.lock_acceptance()
     started = tmp_path / "started"
     cell = f"import os, pathlib, time\npathlib.Path({str(started)!r}).write_text(str(os.getpid()))\ntime.sleep(60)"
     notebook(tmp_path / "notebooks" / "00.ipynb", "# Sleeps", cell)

@@ -33,6 +33,7 @@ def report(request, tmp_path_factory) -> Path:
     path = pilot.data / "pilot.toml"
     path.write_text(path.read_text(encoding="utf-8") + PLANNED, encoding="utf-8")
     pilot = type(pilot).open("tiny", pilot.data.parents[1])
+    pilot.lock_acceptance()
     if request.param == "labelled":
         run_and_label(pilot)
     return export(pilot, NOTEBOOKS).parent

@@ -181,7 +181,8 @@ def _words(
     if verdict == "kept":
         return f"Kept. {seen} Measured on the questions that prompted it; expect less."
     if verdict == "not shown":
-        return f"Not shown. {seen} It may stay for other reasons, marked unproven."
+        surely = f" Reading the {len(absent)} not measured could not change that." if absent else ""
+        return f"Not shown. {seen}{surely} It may stay for other reasons, marked unproven."
     return f"Not decided. {seen} The {len(absent)} questions not measured would decide; read them."
 
 

@@ -23,10 +23,11 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbconvert import HTMLExporter
 from tqdm.auto import tqdm
 
-from ..errors import AccessError, DataError, PilotError
+from ..errors import AccessError, DataError, PilotError, StaleError
 from ..files import write_text
 from ..ledger import Ledger
 from ..pilot import Pilot
+from ..settings import read_lock
 from .pages import Page, front_page, notebook_page, run_page, stamp
 from .tasks import Task, owners_tasks, visible, write_tasks
 
@@ -177,6 +178,10 @@ def export(pilot: Pilot, notebooks: Path, audience: Collection[str] = ()) -> Pat
     paths = sorted(notebooks.glob("*.ipynb"))
     if not paths:
         raise DataError(f"{notebooks}: holds no notebook; expected 00_plan.ipynb and those after it")
+    if pilot.settings.acceptance and read_lock(pilot.data / "acceptance.lock.json") is None:
+        raise StaleError(
+            "the acceptance criteria are not locked: agree on them in notebook 00 before anything is exported"
+        )
     readers = _readers(pilot, audience)
     root, report = pilot.data.parent.parent, pilot.results / "report"
     fresh = pilot.results / ".report.new"

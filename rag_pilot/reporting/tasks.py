@@ -48,7 +48,7 @@ def owners_tasks(result: Result) -> list[Task]:
             name,
             result.documents[name].owner if name in result.documents else "",
             tuple(asked),
-            "; ".join(details[name]),
+            "; ".join(detail.rstrip(".") for detail in details[name]),
         )
         for name, asked in sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
     ]

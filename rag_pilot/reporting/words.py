@@ -70,7 +70,7 @@ DECISION = {
     "test_fine_tuning": ("Test fine-tuning.", "The facts are right; format or tone is not."),
     "fix_documents": ("Fix the documents first.", "The knowledge base is the problem, not the model."),
     "stop": ("Stop.", "Nothing goes live as it is."),
-    "not_decided": ("Not decided.", "These questions do not settle it yet."),
+    "not_decided": ("Not decided.", "Not settled yet: what is missed and what is still open stands below."),
 }
 
 

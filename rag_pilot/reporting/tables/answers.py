@@ -38,7 +38,9 @@ def stamp(result: Result) -> Html:
     if labelled < wanted:
         limits.append(f"{labelled} of {wanted} answers are labelled by {who} so far: no judgement of quality is final.")
     elif wanted:
-        limits.append(f"Right and wrong are the judgement of {who}, who read {wanted} answers; the rest is estimated.")
+        limits.append(
+            f"Right and wrong are the judgement of {who}, who read {wanted} answers; what no rule labels is estimated."
+        )
     if info.get("config", {}).get("changes") or info.get("name", "baseline") != "baseline":
         limits.append("Changes were made because of these very questions: expect less on new ones.")
     return section(

@@ -97,13 +97,15 @@ def judgements(found: Sequence[Judgement]) -> Html:
     return section(
         paragraph(element("strong", f"{met} of {plural(len(found), 'criterion', 'criteria')} met.")) if found else None,
         table("Acceptance", head, rows, empty="no criterion was agreed"),
-        note("A criterion is met or not met only where the one-sided 95 % bound says so."),
+        note("A criterion is met or not met only where the one-sided 95 % bound says so; a limit of none by count."),
     )
 
 
 def _agreed(judgement: Judgement) -> str:
     c = judgement.criterion
     measure = MEASURE.get(c.measure, c.measure)
+    if c.direction == "at_most" and c.limit == 0:
+        return f"{measure}: none in {c.denominator}"
     return f"{measure}: {c.direction.replace('_', ' ')} {100 * c.limit:g} % of {c.denominator}"
 
 
@@ -111,6 +113,8 @@ def _seen(judgement: Judgement) -> str:
     if judgement.value is None or judgement.low is None or judgement.high is None:
         return NOT_MEASURED
     at_most = judgement.criterion.direction == "at_most"
+    if at_most and judgement.criterion.limit == 0:
+        return f"{judgement.value * judgement.n:.0f} of {judgement.n:.0f}"
     bound = f"at most {100 * judgement.high:.1f} %" if at_most else f"at least {100 * judgement.low:.1f} %"
     n = f"n = {judgement.n:.0f}" if judgement.n == int(judgement.n) else f"worth {judgement.n:.0f} read by hand"
     return f"{100 * judgement.value:.1f} % ({bound}), {n}"
@@ -135,7 +139,6 @@ def cost(used: Usage | None, settings: Settings) -> Html:
         return section(
             paragraph(element("strong", "Cost of the model: "), f"{NOT_MEASURED}."),
             "No answer of this run reports tokens. The extractive answerer asks no model and costs nothing a question.",
-            cost_plan(settings),
         )
     prices = Prices(own.input_per_million, own.output_per_million)
     shown, fixed = settings.retrieval.k, len(INSTRUCTIONS) / CHARACTERS_PER_TOKEN
