@@ -22,8 +22,9 @@ from .corpus.questions import read_questions
 from .errors import DataError, StaleError
 from .files import append_jsonl, cut_half_line, dumps, read_records, read_text, write_jsonl, write_text
 from .grading.judge import Judge, Judgement
+from .identity import fingerprint
 from .progress import progress
-from .records import JUDGE_LABELS, Answer, Question, Verdict, fingerprint
+from .records import JUDGE_LABELS, Answer, Question, Verdict
 
 
 @dataclass(frozen=True)

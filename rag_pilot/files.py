@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from .errors import DataError
-from .records import Record, plain
+from .identity import plain
+from .records import Record
 
 R = TypeVar("R", bound=Record)
 

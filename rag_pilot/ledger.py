@@ -17,8 +17,9 @@ from .analysis.grades import judge_label
 from .building import Variant
 from .errors import DataError, ModelError, StaleError
 from .files import append_jsonl, read_jsonl
+from .identity import fingerprint
 from .pilot import Pilot
-from .records import Answer, fingerprint
+from .records import Answer
 from .results import Result
 from .settings import Change
 

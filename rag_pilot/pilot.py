@@ -26,7 +26,8 @@ from .errors import DataError, StaleError
 from .evaluation import Run, grade, open_run, run_eval
 from .files import read_jsonl, write_jsonl
 from .grading.judge import Judge, model_judge, offline_judge
-from .records import Document, Question, fingerprint
+from .identity import fingerprint
+from .records import Document, Question
 from .retrieval.embedding import CachedEmbedding, load_embedding
 from .retrieval.hybrid import Hits
 from .retrieval.manifest import document_hashes

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from .errors import SettingsError, StaleError
 from .files import dumps, read_text, write_text
-from .records import fingerprint
+from .identity import fingerprint
 
 
 class _Table(BaseModel):

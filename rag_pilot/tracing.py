@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from .answering.answerer import Prompt
 from .errors import DataError
-from .records import Hit, Passage, fold
+from .identity import fold
+from .records import Hit, Passage
 from .results import Result
 
 

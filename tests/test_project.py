@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "rag_pilot"
 STREET = (
     "errors",
+    "identity",
     "records",
     "files",
     "progress",

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from rag_pilot.corpus.facts import Facts, numbers_and_codes
 from rag_pilot.corpus.questions import check_questions, read_questions
 from rag_pilot.errors import DataError
-from rag_pilot.records import Document, Question, fold
+from rag_pilot.identity import fold
+from rag_pilot.records import Document, Question
 
 ROW = {"id": "q1", "question": "How many days?", "expected": "30", "doc": "leave", "groups": [], "answerable": True}
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from rag_pilot.errors import DataError
 from rag_pilot.files import append_jsonl, dumps, read_jsonl, read_records, read_text, write_jsonl, write_text
-from rag_pilot.records import Answer, Hit, Label, Passage, Question, Verdict, answer_sha, fingerprint, fold
+from rag_pilot.identity import answer_sha, fingerprint, fold
+from rag_pilot.records import Answer, Hit, Label, Passage, Question, Verdict
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from rag_pilot.analysis.sample import seeded_order
+from rag_pilot.identity import fold
 from rag_pilot.ledger import Ledger
 from rag_pilot.pilot import Pilot
-from rag_pilot.records import fold
 from rag_pilot.results import Result
 from rag_pilot.settings import read_lock
 

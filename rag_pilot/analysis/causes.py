@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..errors import DataError
-from ..records import CAUSES, OTHER_CAUSES, Answer, Label, Passage, Question, fold
+from ..identity import fold
+from ..records import CAUSES, OTHER_CAUSES, Answer, Label, Passage, Question
 from .grades import Graded
 from .shares import Share
 

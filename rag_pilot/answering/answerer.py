@@ -13,7 +13,8 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ..errors import ModelError
-from ..records import Answer, Candidate, Hit, answer_sha
+from ..identity import answer_sha
+from ..records import Answer, Candidate, Hit
 from .citations import (
     NOT_FOUND,
     Citations,

@@ -10,7 +10,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Self
 
-from ..records import fold
+from ..identity import fold
 
 _CODE = re.compile(r"(?<![^\W_])[^\W\d_]+[-./]?\d[\w-]*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")

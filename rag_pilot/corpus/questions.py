@@ -14,7 +14,8 @@ from typing import Any, overload
 
 from ..errors import DataError
 from ..files import read_jsonl
-from ..records import Document, Question, Record, fold
+from ..identity import fold
+from ..records import Document, Question, Record
 from .access import group_names, may_open
 from .facts import Facts, numbers_and_codes, spaced
 

@@ -18,7 +18,7 @@ from pypdf import PdfReader
 from pypdf.errors import DependencyError, FileNotDecryptedError
 
 from ..errors import DataError
-from ..records import fold
+from ..identity import fold
 from .markdown import Converted, heading, join, paragraph
 
 MOST_WITHOUT_TEXT = 0.2

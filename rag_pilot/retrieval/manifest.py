@@ -14,7 +14,8 @@ from typing import Any
 
 from ..errors import DataError
 from ..files import read_records, read_text, write_jsonl, write_text
-from ..records import Document, Passage, Record, fingerprint
+from ..identity import fingerprint
+from ..records import Document, Passage, Record
 
 
 @dataclass(frozen=True)
