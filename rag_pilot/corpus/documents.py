@@ -18,17 +18,10 @@ from ..errors import AccessError, DataError, PilotError
 from ..files import read_text
 from ..records import Document, Record
 from .access import Access
+from .convert import FORMATS, HTML, TEXT_KINDS, convert, kind_of
 from .front_matter import FrontMatter, split_front_matter
-from .markdown import Converted, first_heading
-from .read_docx import docx_to_markdown
-from .read_html import decode_html, html_to_markdown
-from .read_pdf import pdf_to_markdown
-
-FORMATS = (".md", ".txt", ".html", ".htm", ".docx", ".pdf")
-_CONVERTERS = {
-    ".docx": docx_to_markdown,
-    ".pdf": pdf_to_markdown,
-}
+from .markdown import first_heading
+from .read_html import decode_html
 
 _COMMON = {
     "en": "the of and to is for with that are this by be or from not you must it on at an will can if your when",
@@ -90,7 +83,7 @@ def read_document(folder: Path, name: str, access: Access) -> tuple[Document, tu
     """One file (its path from `folder`) as a Document, with remarks; a PilotError says why it cannot be one."""
     front, data = _read(folder, name)
     groups = _settle(name, front, access)  # before the text: nothing is read for nobody
-    converted = _convert(name, front, data)
+    converted = convert(name, front.body, data)
     if not converted.text.strip():
         raise DataError(f"{name}: holds no text; remove it, or save it again with its text")
     entry = access.of(name)
@@ -141,7 +134,7 @@ def _files(folder: Path) -> Iterator[tuple[str, str]]:
             yield ascii(name), "its name is not UTF-8; rename it"
         elif not path.is_file():
             yield name, "is a link to a folder or to nothing, which is not followed; copy its files"
-        elif path.suffix.lower() not in FORMATS:
+        elif kind_of(name) not in FORMATS:
             yield name, f"files of this kind are not read; save it as one of {', '.join(FORMATS)}"
         else:
             yield name, ""
@@ -165,9 +158,9 @@ def _read(folder: Path, name: str) -> tuple[FrontMatter, bytes]:
     path = folder / name
     try:
         data = path.read_bytes()
-        if path.suffix.lower() in _CONVERTERS:
+        if kind_of(name) not in TEXT_KINDS:
             return FrontMatter(""), data
-        text = decode_html(data, name) if path.suffix.lower() in (".html", ".htm") else read_text(path)
+        text = decode_html(data, name) if kind_of(name) in HTML else read_text(path)
     except OSError as fault:
         raise DataError(f"{name}: cannot be opened ({fault.strerror})") from None
     except DataError as fault:
@@ -193,16 +186,3 @@ def _settle(name: str, front: FrontMatter, access: Access) -> frozenset[str]:
 
 def _listed(groups: frozenset[str]) -> str:
     return ", ".join(sorted(groups))
-
-
-def _convert(name: str, front: FrontMatter, data: bytes) -> Converted:
-    suffix = PurePosixPath(name).suffix.lower()
-    try:
-        if suffix in _CONVERTERS:
-            return _CONVERTERS[suffix](data)
-        return html_to_markdown(front.body) if suffix in (".html", ".htm") else Converted(front.body)
-    except DataError as fault:
-        raise DataError(f"{name}: {fault}") from None
-    except Exception as fault:  # a damaged file makes the readers raise almost anything
-        cause = " ".join(str(fault).split())[:200]
-        raise DataError(f"{name}: is damaged ({type(fault).__name__}: {cause}); open it and save it again") from None
