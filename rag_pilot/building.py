@@ -74,9 +74,10 @@ def open_or_build(
     if saved:
         passages = saved_passages(folder)
     else:
-        splitter = Splitter(settings.passages.max_tokens, settings.passages.overlap, count)
+        table = settings.passages
+        splitter = Splitter(table.max_tokens, table.overlap, count, table.parent_tokens)
         passages = split_documents(documents.documents, splitter)
-    table, titles = settings.retrieval, settings.retrieval.titles
+    find, titles = settings.retrieval, settings.retrieval.titles
 
     def prefix(passage: Passage) -> str:
         return prefix_of(passage.title, passage.headings) + "\n" if titles else ""
@@ -84,14 +85,14 @@ def open_or_build(
     window = Splitter(embedding.model.window, settings.passages.overlap, count)
     index = HybridIndex(
         passages,
-        None if table.method == "keyword" else embedding,
-        method=table.method,
+        None if find.method == "keyword" else embedding,
+        method=find.method,
         tokenizer=tokenizer(settings.pilot.languages),
-        bm25=table.bm25,
+        bm25=find.bm25,
         indexed=lambda p: prefix(p) + p.text,
         windows=lambda p: [prefix(p) + text for text in window.texts(p)],
         rewrite=expander(glossary),
-        per_document=table.per_document,
+        per_document=find.per_document,
     )
     if saved:
         return Built(index, saved, documents, "reused", embedding.computed)

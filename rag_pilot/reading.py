@@ -89,7 +89,7 @@ def _shown(result: Result, answer: Answer) -> Iterator[ShownPassage]:
         p = result.built.passages[hit["id"]]
         yield ShownPassage(
             number=number,
-            text=p.text,
+            text=p.shown,
             groups=p.groups,
             doc=p.doc,
             title=p.title,

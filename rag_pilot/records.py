@@ -111,10 +111,16 @@ class Passage(Record):
     sensitivity: str = ""
     page: int | None = None
     tokens: int = 0
+    parent: str = ""  # the text of its section that is shown in its place; empty: its own
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
         return self.extra[name] if name in self.extra else super().__getitem__(name)
+
+    @property
+    def shown(self) -> str:
+        """What a model and a person are shown of it: its parent section where there is one, else its text."""
+        return self.parent or self.text
 
     @classmethod
     def of(cls, chunk: Passage | Mapping[str, Any], number: int = 0) -> Passage:
@@ -165,6 +171,11 @@ class Hit(Record):
     def text(self) -> str:
         """The passage's text."""
         return self.passage.text
+
+    @property
+    def shown(self) -> str:
+        """What a model and a person are shown of the passage."""
+        return self.passage.shown
 
     @classmethod
     def of(cls, hit: Hit | Mapping[str, Any], number: int) -> Hit:

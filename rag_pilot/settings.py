@@ -61,8 +61,17 @@ class PassageTable(_Table):
     """How documents are cut; see corpus/passages.py."""
 
     max_tokens: int = Field(400, ge=32)
+    parent_tokens: int = Field(0, ge=0)  # of the section that is shown for a passage that matched; 0: the passage
     overlap: float = Field(0.15, ge=0, le=0.5)
     counted_with: str = "all-MiniLM-L6-v2"
+
+    @model_validator(mode="after")
+    def _parent_holds_its_passages(self) -> PassageTable:
+        if 0 < self.parent_tokens < self.max_tokens:
+            raise ValueError(
+                f"parent_tokens is {self.parent_tokens}; expected 0 or at least {self.max_tokens} (max_tokens)"
+            )
+        return self
 
 
 class RetrievalTable(_Table):

@@ -64,7 +64,7 @@ def trace(result: Result, question_id: str) -> Trace:
     def place(name: str, ids: list[str]) -> Place:
         known = [passages[i] for i in ids if i in passages]
         document = next((n for n, p in enumerate(known, 1) if p.doc in question.docs), None)
-        holding = next((n for n, p in enumerate(known, 1) if quote and quote in fold(p.text)), None)
+        holding = next((n for n, p in enumerate(known, 1) if quote and quote in fold(p.shown)), None)
         return Place(name, document, holding, len(ids))
 
     lists = {**{name: list(ids) for name, ids in answer.lists.items()}, "shown": [h["id"] for h in answer.hits]}

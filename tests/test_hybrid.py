@@ -306,6 +306,18 @@ def test_per_document_bounds_the_hits_of_a_document_and_lets_others_follow():
         assert len(found.lists["keyword"]) == 8  # the lists are shown whole
 
 
+def test_of_passages_with_one_parent_the_best_is_the_hit_and_others_follow():
+    rows = (("1", "a", "A"), ("2", "a", "A"), ("3", "a", "B"), ("4", "b", "A"), ("5", "b", ""), ("6", "b", ""))
+    chunks = [
+        {"id": i, "text": "leave " * (9 - int(i)), "doc": doc, "parent": parent, "groups": {"g"}}
+        for i, doc, parent in rows
+    ]
+    found = HybridIndex(chunks, method="keyword").search("leave", {"g"}, k=6)
+    assert [(hit["id"], hit.shown) for hit in found][:3] == [("1", "A"), ("3", "B"), ("4", "A")]
+    assert [hit["id"] for hit in found][3:] == ["5", "6"]  # passages without a parent are themselves
+    assert len(found.lists["keyword"]) == 6
+
+
 def test_k_and_depth_bound_hits_and_lists():
     chunks = [{"text": f"leave {n}", "doc": f"{n}", "groups": {"g"}} for n in range(20)]
     index = HybridIndex(chunks, embed)

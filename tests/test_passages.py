@@ -1,6 +1,7 @@
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -86,6 +87,19 @@ def test_the_windows_of_a_passage_hold_all_its_words_and_fit_with_title_and_head
             assert sum(count_words([prefix_of(passage.title, passage.headings), piece])) <= window
         if passage.tokens <= window:
             assert pieces == [passage.text]
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXT, st.sampled_from([64, 100, 400]))
+def test_parents_hold_their_passages_within_their_bound_and_move_none(text, bound):
+    alone = Splitter(32).split(document(text))
+    passages = Splitter(32, parent_tokens=bound).split(document(text))
+    assert [replace(p, parent="") for p in passages] == alone
+    for p in passages:
+        assert not words(p.text) - words(p.shown)
+        if p.parent:
+            assert sum(count_words([prefix_of(p.title, p.headings), p.parent])) <= bound
+            assert sum(other.parent == p.parent for other in passages) > 1
 
 
 @settings(max_examples=40, deadline=None)
@@ -204,6 +218,25 @@ def test_nothing_is_repeated_between_blocks():
     text = "\n\n".join(prose(1, n) for n in range(24))
     passages = split(text, 100)
     assert len(passages) > 1 and words(text) == words(*texts(passages))
+
+
+def test_a_section_within_the_bound_is_the_parent_of_all_its_passages_as_it_stands():
+    text = f"# Fees\n\n{prose(12)}\n\n| name | value |\n|---|---|\n" + "\n".join(
+        f"| row {i} | {i} |" for i in range(12)
+    )
+    passages = Splitter(64, parent_tokens=1000).split(document(text + "\n\n# Cards\n\nFree."))
+    assert len(passages) > 3
+    assert {" ".join(p.parent.split()) for p in passages[:-1]} == {" ".join(text.split())}
+    assert (passages[-1].parent, passages[-1].shown) == ("", "# Cards\n\nFree.")
+
+
+def test_a_longer_section_is_shown_in_runs_and_a_run_that_begins_in_a_table_has_its_head():
+    rows = "\n".join(f"| row {i} | limit {i} |" for i in range(30))
+    passages = Splitter(40, parent_tokens=110).split(document(f"# Fees\n\n| name | value |\n|---|---|\n{rows}"))
+    parents = list(dict.fromkeys(p.parent for p in passages))
+    assert 1 < len(parents) < len(passages)
+    assert all(parent.count("| name | value |") == 1 for parent in parents)
+    assert sum(parent.count("| row ") for parent in parents) == 30
 
 
 def test_a_table_that_is_cut_repeats_its_head_and_keeps_rows_whole():

@@ -6,8 +6,12 @@ from pathlib import Path
 import pytest
 from tiny import DOCUMENTS, SECRET, run_and_label, tiny_pilot
 
+from rag_pilot.building import Variant
 from rag_pilot.errors import DataError, SettingsError, StaleError
 from rag_pilot.pilot import Pilot
+from rag_pilot.reading import items
+from rag_pilot.results import Result
+from rag_pilot.tracing import trace
 
 
 @pytest.fixture
@@ -114,6 +118,21 @@ def test_documents_of_a_change_are_laid_over_those_of_the_pilot_and_never_writte
     assert texts.keys() == DOCUMENTS.keys()
     assert "30 days" in texts["leave"]
     assert "25 days" in {d.id: d.text for d in pilot.documents().documents}["leave"]
+
+
+def test_a_small_passage_is_matched_and_its_section_is_shown_to_model_and_expert(pilot):
+    page = pilot.data / "documents" / "travel.md"
+    rules = [f"Rule {n} of the travel handbook says what a receipt of kind {n} must show." for n in range(12)]
+    body = "\n\n".join(["# Travel", *rules, "A taxi is claimed on form T-7. The hotel limit is 95 euros a night."])
+    page.write_text(f"---\ngroups: [all-staff]\n---\n{body}\n", encoding="utf-8")
+    small = Variant(pilot.settings.changed({"passages.max_tokens": 64, "passages.parent_tokens": 800}))
+    pilot.lock_acceptance()
+    result = Result(pilot, pilot.run("parents", small), pilot.build(small))
+    shown = [hit["doc"] for hit in result.run.answers["q2"].hits]
+    assert shown.count("travel") == 1
+    assert all(rule in trace(result, "q2").prompt for rule in rules)
+    item = next(item for item in items(result) if item.question_id == "q2")
+    assert rules[0] in item.passages[0].text
 
 
 def test_the_order_is_written_once_and_must_fit_the_questions(pilot):

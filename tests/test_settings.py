@@ -79,6 +79,7 @@ def test_a_mark_of_byte_order_and_other_line_ends_change_nothing(tmp_path: Path)
         ("[retreival]\nk = 5", "retreival is no setting"),
         ("retrieval = 5", "retrieval is 5"),
         ("[passages]\nmax_tokens = 10", "passages.max_tokens is 10"),
+        ("[passages]\nparent_tokens = 300", "passages is "),
         ("[passages]\noverlap = 0.9", "passages.overlap is 0.9"),
         ("[passages]\noverlap = nan", "passages.overlap is nan"),
         ('[pilot]\nlanguages = "en"', "pilot.languages is 'en'"),

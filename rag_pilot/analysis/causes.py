@@ -103,7 +103,7 @@ def _seen_by_the_model(question: Question, answer: Answer, facts: Facts, quote: 
     if not answer.hits and answer.status == "answered":
         return None, "the run kept no passages of this answer"
     shown = [hit for hit in answer.hits if hit["doc"] in question.docs]
-    texts = [fold(facts.passages[hit["id"]].text) for hit in answer.hits if hit["id"] in facts.passages]
+    texts = [fold(facts.passages[hit["id"]].shown) for hit in answer.hits if hit["id"] in facts.passages]
     said = "declined" if answer.status == "declined" else "answered"
     if quote and any(quote in text for text in texts):
         return "wrong_despite_passage", f"the model was shown the passage and {said}"

@@ -42,7 +42,7 @@ class Prompt(str):
 
     def __new__(cls, question: str, hits: Sequence[Hit], instructions: str = INSTRUCTIONS) -> Prompt:
         """Build the prompt: instructions, passages with number, document and headings, the question last."""
-        shown = "\n\n".join(f"[{n}] {_source(hit)}\n{_quoted(hit.text)}" for n, hit in enumerate(hits, start=1))
+        shown = "\n\n".join(f"[{n}] {_source(hit)}\n{_quoted(hit.shown)}" for n, hit in enumerate(hits, start=1))
         prompt = super().__new__(cls, f"{instructions}\n\n{shown}\n\nQuestion: {question}")
         prompt.question, prompt.passages = question, tuple(hits)
         return prompt

@@ -43,7 +43,7 @@ def extractive(sentences_at_most: int = 2, coverage: float = 0.2) -> Callable[[s
     def answer(prompt: str) -> Reply:
         if not isinstance(prompt, Prompt):
             raise TypeError("the extractive answerer needs a Prompt, which carries the question and the passages")
-        lines = [line for n, hit in enumerate(prompt.passages, start=1) for line in _lines(n, hit.text, hit, stems)]
+        lines = [line for n, hit in enumerate(prompt.passages, start=1) for line in _lines(n, hit.shown, hit, stems)]
         asked = stems(prompt.question)
         if not lines or not asked:
             return Reply(NOT_FOUND, model="extractive")

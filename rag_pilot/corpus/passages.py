@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -19,7 +20,7 @@ from markdown_it.token import Token
 from ..records import Document, Passage
 from .sentences import sentences
 
-Counter = Callable[[Sequence[str]], list[int]]
+TokenCounter = Callable[[Sequence[str]], list[int]]
 """Texts to their numbers of tokens in some embedding model, special tokens not counted."""
 
 PAGE = re.compile(r"^<!-- page (\d+) -->$")
@@ -36,22 +37,26 @@ class Splitter:
     """How documents are cut: `max_tokens` bounds title, headings and text together; `overlap` is a share of it.
 
     254 is all-MiniLM-L6-v2's window less its two special tokens; text beyond a model's window is not searchable. Room
-    for title and headings is kept whether or not they are indexed, so that switching them on moves no passage.
+    for title and headings is kept whether or not they are indexed, so that switching them on moves no passage. With
+    `parent_tokens` each passage also carries as `parent` its section, or the run of pieces around it within that bound.
     """
 
     max_tokens: int = 254
     overlap: float = 0.15
-    count: Counter = count_words
+    count: TokenCounter = count_words
+    parent_tokens: int = 0
 
     def split(self, document: Document) -> list[Passage]:
         """The passages of one document, in its order; at least one where it has a word."""
         passages: list[Passage] = []
-        seen: dict[str, int] = {}
+        seen: Counter[str] = Counter()
         for section in _sections(document.text):
             head, budget = self._room(document.title, section.headings)
-            for page, text, tokens in self._pieces(section, budget):
+            pieces = list(self._pieces(section, budget))
+            for piece, parent in zip(pieces, self._parents(pieces, self.parent_tokens - head), strict=True):
+                text = _join(piece.units)
                 sha = hashlib.sha256(text.encode()).hexdigest()[:8]
-                seen[sha] = seen.get(sha, 0) + 1
+                seen[sha] += 1
                 passages.append(
                     Passage(
                         id=f"{document.id}#{sha}" + (f"-{seen[sha]}" if seen[sha] > 1 else ""),
@@ -65,8 +70,9 @@ class Splitter:
                         updated=document.updated,
                         owner=document.owner,
                         sensitivity=document.sensitivity,
-                        page=page,
-                        tokens=tokens + head,
+                        page=piece.units[0].page,
+                        tokens=_size(piece.units) + head,
+                        parent=parent,
                     )
                 )
         return passages
@@ -77,7 +83,7 @@ class Splitter:
             return [passage.text]
         _, budget = self._room(passage.title, passage.headings)
         blocks = tuple(block for block, _, _ in _blocks(passage.text))
-        pieces = [text for _, text, _ in self._pieces(Section(passage.headings, blocks), budget)] if blocks else []
+        pieces = [_join(p.units) for p in self._pieces(Section(passage.headings, blocks), budget)] if blocks else []
         return pieces if len(pieces) > 1 else [passage.text]
 
     def _room(self, title: str, headings: Sequence[str]) -> tuple[int, int]:
@@ -85,24 +91,40 @@ class Splitter:
         head = self.count([prefix_of(title, headings)])[0]
         return head, max(self.max_tokens - head, self.max_tokens // 8)
 
-    def _pieces(self, section: Section, budget: int) -> Iterable[tuple[int | None, str, int]]:
-        """(page, text, tokens) of each piece of a section, none longer than the budget."""
+    def _pieces(self, section: Section, budget: int) -> Iterable[_Piece]:
+        """The pieces of a section, none longer than the budget."""
         blocks = section.blocks
         sizes = self.count([b.text for b in blocks])
         if sum(sizes) <= budget:
-            yield blocks[0].page, "\n\n".join(b.text for b in blocks), sum(sizes)
+            yield _Piece([_Unit(b.text, n, b.page, "\n\n") for b, n in zip(blocks, sizes, strict=True)])
             return
         units = [u for block, size in zip(blocks, sizes, strict=True) for u in self._units(block, size, budget)]
-        piece: list[_Unit] = []
-        fresh = False  # whether the piece holds more than overlap and repeated table heads
+        piece = _Piece([])
         for unit in units:
-            if fresh and _size(piece) + unit.size > budget:
-                yield piece[0].page, _join(piece), _size(piece)
-                piece, fresh = self._overlap(piece, unit, budget), False
-            piece.append(unit)
-            fresh = True
-        if piece:
-            yield piece[0].page, _join(piece), _size(piece)
+            if piece.fresh and _size(piece.units) + unit.size > budget:
+                yield piece
+                repeated = self._overlap(piece.units, unit, budget)
+                piece = _Piece(repeated, len(repeated))
+            piece.units.append(unit)
+        if piece.units:
+            yield piece
+
+    def _parents(self, pieces: Sequence[_Piece], budget: int) -> Iterable[str]:
+        """For each piece the text of the run of pieces around it that fits the budget; empty where that is itself."""
+        if self.parent_tokens:
+            runs: list[list[_Piece]] = []
+            size = 0
+            for piece in pieces:
+                size += _size(piece.fresh)
+                if not runs or size > budget:
+                    runs.append([])
+                    size = _size(piece.units)
+                runs[-1].append(piece)
+            for run in runs:
+                text = _join([*run[0].units, *(unit for piece in run[1:] for unit in piece.fresh)])
+                yield from [text if len(run) > 1 else ""] * len(run)
+        else:
+            yield from [""] * len(pieces)
 
     def _units(self, block: Block, size: int, budget: int) -> list[_Unit]:
         """A block as it may be cut: whole where it fits, else rows, lines, sentences or words."""
@@ -199,6 +221,18 @@ class Section:
 
     headings: tuple[str, ...]
     blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """What becomes one passage: its units, the first `repeated` of which stand in the piece before it too."""
+
+    units: list[_Unit]
+    repeated: int = 0
+
+    @property
+    def fresh(self) -> list[_Unit]:
+        return self.units[self.repeated :]
 
 
 @dataclass(frozen=True)

