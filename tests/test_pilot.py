@@ -120,6 +120,18 @@ def test_documents_of_a_change_are_laid_over_those_of_the_pilot_and_never_writte
     assert "25 days" in {d.id: d.text for d in pilot.documents().documents}["leave"]
 
 
+def test_text_that_the_embedding_model_does_not_see_is_counted_when_the_index_is_built(pilot):
+    def beyond() -> float:
+        return pilot.build(Variant(pilot.settings.changed({"retrieval.method": "dense"}))).manifest.beyond
+
+    page = pilot.data / "documents" / "travel.md"
+    page.write_text(f"---\ngroups: [all-staff]\n---\n# Travel\n\n{'Keep every receipt. ' * 300}", encoding="utf-8")
+    assert beyond() == 0  # long passages are embedded in pieces
+    words = " ".join(f"title{n}" for n in range(300))
+    page.write_text(f"---\ntitle: {words}\ngroups: [all-staff]\n---\nA taxi is claimed on form T-7.", encoding="utf-8")
+    assert beyond() > 0.3
+
+
 def test_a_small_passage_is_matched_and_its_section_is_shown_to_model_and_expert(pilot):
     page = pilot.data / "documents" / "travel.md"
     rules = [f"Rule {n} of the travel handbook says what a receipt of kind {n} must show." for n in range(12)]

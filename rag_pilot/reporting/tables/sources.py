@@ -159,10 +159,7 @@ def index(built: Built) -> Html:
         ("Passages that nobody may open", open_to_nobody),
         ("Embedding model", m.model),
         ("Prefixes of question and passage", " / ".join(p.strip() or "none" for p in m.prefixes)),
-        (
-            "Text beyond the model's window, which it does not see",
-            f"{m.beyond:.1%}" if built.index.embed else "no model",
-        ),
+        ("Beyond the model's window, so not embedded", f"{m.beyond:.1%} of the tokens" if m.dimension else "no model"),
         ("Words are cut for", m.tokeniser),
         ("Built", m.built or "not recorded"),
         ("Fingerprint", element("code", m.fingerprint)),
