@@ -148,14 +148,13 @@ def _stale(document: Document, readers: frozenset[str]) -> tuple[object, ...]:
 def index(built: Built) -> Html:
     """What the index was built from, and whether it was reused."""
     m, passages = built.manifest, list(built.passages.values())
-    tokens = sorted(p.tokens for p in passages if p.tokens)
-    lengths = f"{tokens[0]} to {tokens[-1]}, half under {median(tokens):.0f}" if tokens else "not counted"
     what = "nothing had changed" if built.state == "reused" else f"{plural(built.embedded, 'vector')} computed anew"
     open_to_nobody = sum(not built.groups.get(p.id) for p in passages)
     rows = [
         ("Documents", len(m.documents)),
         ("Passages", len(passages)),
-        ("Tokens in a passage", lengths),
+        ("Tokens in a passage", _lengths([p.tokens for p in passages if p.tokens])),
+        ("Words in a passage", _lengths([len(p.text.split()) for p in passages])),
         ("Passages that nobody may open", open_to_nobody),
         ("Embedding model", m.model),
         ("Prefixes of question and passage", " / ".join(p.strip() or "none" for p in m.prefixes)),
@@ -169,6 +168,10 @@ def index(built: Built) -> Html:
         facts("The index", rows),
         note("Who may open a passage is not stored in the index: it is read from the access files at every search."),
     )
+
+
+def _lengths(sizes: Sequence[int]) -> str:
+    return f"{min(sizes)} to {max(sizes)}, half under {median(sizes):.0f}" if sizes else "not counted"
 
 
 def retrievers(results: Mapping[str, Retrieval], leaks: Mapping[str, Leaks]) -> Html:
