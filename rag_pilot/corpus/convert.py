@@ -33,7 +33,9 @@ def kind_of(name: str) -> str:
 
 def refusal(name: str) -> str:
     """Why files of this kind are not read and what to do; empty for those that are."""
-    return "" if kind_of(name) in FORMATS else f"files of this kind are not read; save it as one of {', '.join(FORMATS)}"
+    return (
+        "" if kind_of(name) in FORMATS else f"files of this kind are not read; save it as one of {', '.join(FORMATS)}"
+    )
 
 
 def convert(name: str, body: str, data: bytes) -> Converted:
