@@ -11,6 +11,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from .errors import DataError
@@ -19,6 +20,13 @@ from .errors import DataError
 def fold(text: str) -> str:
     """The text as it is compared: NFC, white space and no-break spaces folded to one blank, case folded."""
     return " ".join(unicodedata.normalize("NFC", text).split()).casefold()
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The known name that a name was probably meant to be (case, _ and a letter or two apart), or empty."""
+    plain_names = {re.sub(r"[\W_]", "", k.casefold()): k for k in known}
+    found = get_close_matches(re.sub(r"[\W_]", "", name.casefold()), plain_names, n=1, cutoff=0.8)
+    return plain_names[found[0]] if found else ""
 
 
 def answer_sha(text: str | None, passage_ids: Iterable[str]) -> str:

@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from .errors import SettingsError, StaleError
 from .files import dumps, read_text, write_text
-from .identity import fingerprint
+from .identity import fingerprint, nearest
+from .records import DOCUMENT_KEYS
 
 
 class _Table(BaseModel):
@@ -54,6 +55,24 @@ class Acceptance(_Table):
             raise ValueError("give one of at_most and at_least")
         if (self.measure == "hit5") != (self.of == "answerable questions"):
             raise ValueError("hit5 is counted of answerable questions, everything else of all questions")
+        return self
+
+
+class DocumentsTable(_Table):
+    """What the documents' files are like; see corpus/documents.py."""
+
+    other_keys: tuple[str, ...] = ()  # front matter that other programs wrote for themselves: known, and not read
+    ids: Literal["name", "path"] = "name"  # a document's id: its file's name, or its path where names repeat
+    fresh_days: int = Field(0, ge=0)  # a document updated longer ago than that is stale; 0: no bound
+
+    @model_validator(mode="after")
+    def _none_of_ours(self) -> DocumentsTable:
+        for key in self.other_keys:
+            if meant := nearest(key, DOCUMENT_KEYS) or ("groups" if "group" in key.casefold() else ""):
+                raise ValueError(
+                    f"other_keys holds {key!r}, which is {meant!r} or nearly so: a mistyped key must never be passed "
+                    "over. Mend it in the files"
+                )
         return self
 
 
@@ -139,6 +158,7 @@ class Settings(_Table):
 
     pilot: PilotTable = PilotTable()
     acceptance: tuple[Acceptance, ...] = ()
+    documents: DocumentsTable = DocumentsTable()
     passages: PassageTable = PassageTable()
     retrieval: RetrievalTable = RetrievalTable()
     answer: AnswerTable = AnswerTable()

@@ -1,4 +1,4 @@
-"""Who may open what: access.csv, its patterns, and the one rule that opens a document.
+"""Who may open what: access.csv, and the one rule that opens a document.
 
 It knows paths and group names, neither documents nor questions. Whatever it cannot decide is closed.
 """
@@ -10,15 +10,17 @@ import io
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import Self
 
 from ..errors import AccessError, DataError
 from ..files import read_text
+from .patterns import Patterns, fold_pattern
 
 COLUMNS = ("path", "groups", "owner", "sensitivity")
+FILES = "files"
+"""A column of the draft (see draft.py), for people: how many files a line was written for. It is not read."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,8 @@ class Entry:
 class Access:
     """The lines of access.csv; `of(path)` finds the one that holds for a file.
 
-    `*` and `?` stay within one folder or file name, `**` stands for any number of folders, `hr/` means `hr/**`;
-    brackets are themselves. Upper and lower case are the same. The most specific line wins: the path itself, else the
-    pattern that lies inside every other pattern that matches the file. Patterns that merely overlap (`*.pdf` and
-    `salary.*`) decide nothing: the file is refused until a line names it.
+    The most specific line wins (see `patterns.Patterns`). Patterns that merely overlap (`*.pdf` and `salary.*`) decide
+    nothing: the file is refused until a line names it.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -50,9 +50,8 @@ class Access:
         if path is None:
             return cls()
         entries: dict[str, Entry] = {}
-        for line, row in read_table(path, required=("path", "groups"), known=COLUMNS):
-            pattern = _folded(row["path"].replace("\\", "/").removeprefix("./").lstrip("/"))
-            pattern += "**" if pattern.endswith("/") else ""
+        for line, row in read_table(path, required=("path", "groups"), known=(*COLUMNS, FILES)):
+            pattern = fold_pattern(row["path"])
             if not pattern:
                 raise AccessError(f"{path}, line {line}: path is empty; name a file, or a pattern such as hr/**")
             if pattern in entries:
@@ -71,32 +70,22 @@ class Access:
         return cls(tuple(entries.values()))
 
     @cached_property
-    def _by_pattern(self) -> dict[str, Entry]:
-        return {entry.pattern: entry for entry in self.entries}
+    def _lines(self) -> Patterns[Entry]:
+        return Patterns(self.entries)
 
     def of(self, path: str) -> Entry | None:
         """The line that holds for a file (its path from documents/), or None; AccessError where two lines compete."""
-        name = _folded(path)
-        if name in self._by_pattern:
-            return self._by_pattern[name]
-        found = [entry for entry in self.entries if _matches(entry.pattern, name)]
-        if not found:
-            return None
-        for entry in found:
-            if all(_covers(other.pattern, entry.pattern) for other in found):
-                return entry
-        lines = ", ".join(f"{entry.line} ({entry.pattern})" for entry in found)
-        raise AccessError(
-            f"{path}: lines {lines} of access.csv match it and none lies inside the others; add a line for this file"
-        )
+        try:
+            return self._lines.of(path)
+        except ValueError as fault:
+            raise AccessError(
+                f"{path}: lines {fault} of access.csv match it and none lies inside the others; add a line for this "
+                "file"
+            ) from None
 
     def unused(self, paths: Iterable[str]) -> tuple[Entry, ...]:
-        """The lines that match none of the files: mistyped, perhaps, so that a wider line decides instead."""
-        names = [_folded(path) for path in paths]
-        exact = set(names)
-        return tuple(
-            e for e in self.entries if e.pattern not in exact and not any(_matches(e.pattern, n) for n in names)
-        )
+        """The lines that match none of the files."""
+        return self._lines.unused(paths)
 
 
 def may_open(groups: frozenset[str], asker: frozenset[str]) -> bool:
@@ -165,36 +154,3 @@ def _check_header(path: Path, header: list[str], required: Sequence[str], known:
             )
     if missing := [name for name in required if name not in header]:
         raise DataError(f"{path}: found the columns {', '.join(header)}; {', '.join(missing)} is missing")
-
-
-def _folded(path: str) -> str:
-    return unicodedata.normalize("NFC", path.strip()).casefold()
-
-
-def _matches(pattern: str, path: str) -> bool:
-    return _parts_match(pattern.split("/"), path.split("/"))
-
-
-def _covers(pattern: str, other: str) -> bool:
-    """Whether whatever `other` matches, `pattern` matches too; no where that is doubtful.
-
-    It matches `other` written out with its `*` as nothing and as a run longer than the `?` of `pattern` could fill.
-    """
-    if pattern == other:
-        return True
-    return all(
-        _matches(
-            pattern, "/".join(p if p == "**" else p.replace("*", run).replace("?", "\0") for p in other.split("/"))
-        )
-        for run in ("", "\0" * (len(pattern) + 1))
-    )
-
-
-def _parts_match(pattern: list[str], path: list[str]) -> bool:
-    if not pattern:
-        return not path
-    if pattern[0] == "**":
-        return any(_parts_match(pattern[1:], path[i:]) for i in range(len(path) + 1))
-    if not path or path[0] == "**":  # a `**` of another pattern is covered by `**` alone
-        return False
-    return fnmatchcase(path[0], pattern[0].replace("[", "[[]")) and _parts_match(pattern[1:], path[1:])

@@ -31,6 +31,13 @@ def kind_of(name: str) -> str:
     return PurePosixPath(name).suffix.lower()
 
 
+def refusal(name: str) -> str:
+    """Why files of this kind are not read and what to do; empty for those that are."""
+    return (
+        "" if kind_of(name) in FORMATS else f"files of this kind are not read; save it as one of {', '.join(FORMATS)}"
+    )
+
+
 def convert(name: str, body: str, data: bytes) -> Converted:
     """The Markdown of one file, from its text below the front matter or from its bytes; a DataError names the file."""
     kind = kind_of(name)

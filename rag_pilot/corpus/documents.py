@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path, PurePosixPath
 
 from ..errors import AccessError, DataError, PilotError
 from ..files import read_text
 from ..records import Document, Record
 from .access import Access
-from .convert import FORMATS, HTML, TEXT_KINDS, convert, kind_of
-from .front_matter import FrontMatter, split_front_matter
-from .markdown import first_heading
+from .convert import HTML, TEXT_KINDS, convert, kind_of
+from .folder import clashes, files_below, id_of
+from .front_matter import FrontMatter, UnknownKeys, split_front_matter
+from .markdown import Converted, first_heading
+from .metadata import Metadata
 from .read_html import decode_html
 
 _COMMON = {
@@ -32,12 +34,30 @@ _STOP_WORDS = {lang: frozenset(words.split()) for lang, words in _COMMON.items()
 _LEAST_SHARE = 0.08  # of all words; see guess_language
 
 
+class NobodyError(AccessError):
+    """Nobody was named who may open a file."""
+
+
 @dataclass(frozen=True)
 class Skipped(Record):
-    """A file that was not read, and why (file, line where there is one, and what to do)."""
+    """A file that was not read, and why (file, line where there is one, and what to do); `cause` is one of REFUSED."""
 
     path: str
     reason: str
+    cause: str = "content"
+    groups: frozenset[str] = frozenset()  # who may know of it; nobody where that cannot be established
+    unknown: tuple[str, ...] = ()  # keys of its front matter that nobody knows
+
+
+REFUSED = {
+    "kind": "of a kind that is not read",
+    "name": "a name or link that cannot be used",
+    "keys": "unknown keys in the front matter",
+    "access": "who may open it cannot be established",
+    "nobody": "nobody was named who may open it",
+    "content": "what stands in it cannot be read or used",
+}
+"""Why files are refused, in plain words, in the order in which they are found out."""
 
 
 @dataclass(frozen=True)
@@ -47,51 +67,72 @@ class Documents(Record):
     documents: tuple[Document, ...]
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
+    pages: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # id -> pages, and those of them without text
 
 
-def read_documents(folder: Path, access: Access) -> Documents:
+@dataclass(frozen=True)
+class Sources:
+    """What else is said of files: documents.csv, and what pilot.toml says of front matter and ids."""
+
+    metadata: Metadata = Metadata()
+    other_keys: tuple[str, ...] = ()  # keys of front matter that are passed over
+    ids: str = "name"  # a document's id is its file's "name" or its "path", without the ending
+
+
+def read_documents(folder: Path, access: Access, sources: Sources = Sources()) -> Documents:
     """Every file below `folder`, as a Document or among the skipped; names that begin with . or ~$ are no documents.
 
-    A document's id is its file's name without the ending. Two files with one id are a DataError that names both.
+    Two files with one id are both refused, each reason naming the other; a missing folder is a DataError.
     """
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; put the documents there")
-    names: list[str] = []
     documents: list[Document] = []
     skipped: list[Skipped] = []
     notes: list[str] = []
-    for name, fault in _files(folder):
-        if fault:
-            skipped.append(Skipped(name, f"{name}: {fault}"))
+    pages: dict[str, tuple[int, int]] = {}
+    names: list[str] = []
+    for name, reason, cause in files_below(folder):
+        if reason:
+            groups = _groups_of(name, access) if cause == "kind" else frozenset()
+            skipped.append(Skipped(name, f"{name}: {reason}", cause, groups))
         else:
             names.append(name)
-    _refuse_clashes(names)
+    same = clashes(names, sources.ids)
     for name in names:
         try:
-            document, remarks = read_document(folder, name, access)
-        except PilotError as refused:
-            skipped.append(Skipped(name, str(refused)))
-        else:
-            documents.append(document)
-            notes += [f"{name}: {remark}" for remark in remarks]
-    for entry in access.unused(names):
-        notes.append(f"access.csv, line {entry.line}: {entry.pattern} matches no file; check its spelling")
-    return Documents(tuple(documents), tuple(sorted(skipped, key=lambda s: s.path)), tuple(notes))
+            if name in same:
+                raise DataError(f"{name}: {same[name]}")
+            document, converted = read_document(folder, name, access, sources)
+        except PilotError as fault:
+            cause = "name" if name in same else _cause(fault)
+            groups = _now(folder, name, access, sources) if cause == "content" else frozenset()
+            unknown = fault.keys if isinstance(fault, UnknownKeys) else ()
+            skipped.append(Skipped(name, str(fault), cause, groups, unknown))
+            continue
+        documents.append(document)
+        notes += [f"{name}: {note}" for note in converted.notes]
+        if converted.pages:
+            pages[document.id] = (converted.pages, converted.empty_pages)
+    for table, unused in (
+        ("access.csv", access.unused(names)),
+        ("documents.csv", sources.metadata.unused(names)),
+    ):
+        notes += [f"{table}, line {e.line}: {e.pattern} matches no file; check its spelling" for e in unused]
+    return Documents(tuple(documents), tuple(sorted(skipped, key=lambda s: s.path)), tuple(notes), pages)
 
 
-def read_document(folder: Path, name: str, access: Access) -> tuple[Document, tuple[str, ...]]:
-    """One file (its path from `folder`) as a Document, with remarks; a PilotError says why it cannot be one."""
-    front, data = _read(folder, name)
+def read_document(folder: Path, name: str, access: Access, sources: Sources = Sources()) -> tuple[Document, Converted]:
+    """One file (its path from `folder`) as a Document, and its text; a PilotError says why it cannot be one."""
+    front, data = _read(folder, name, sources)
     groups = _settle(name, front, access)  # before the text: nothing is read for nobody
+    values = _values(name, front, sources.metadata)
     converted = convert(name, front.body, data)
     if not converted.text.strip():
         raise DataError(f"{name}: holds no text; remove it, or save it again with its text")
-    entry = access.of(name)
-    stem = _id(name)
-    values = front.values
+    entry, id_ = access.of(name), id_of(name, sources.ids)
     document = Document(
-        id=stem,
-        title=values.get("title") or first_heading(converted.text) or converted.title or stem,
+        id=id_,
+        title=values.get("title") or first_heading(converted.text) or converted.title or PurePosixPath(id_).name,
         text=converted.text,
         groups=groups,
         path=name,
@@ -103,12 +144,24 @@ def read_document(folder: Path, name: str, access: Access) -> tuple[Document, tu
         lang=values.get("lang") or guess_language(converted.text),
         sha=hashlib.sha256(data).hexdigest()[:16],
     )
-    return document, converted.notes
+    return document, converted
 
 
-def read_groups(folder: Path, name: str, access: Access) -> frozenset[str]:
+def read_groups(folder: Path, name: str, access: Access, sources: Sources = Sources()) -> frozenset[str]:
     """Who may open a file now, its text not converted; a PilotError where nobody may, or it cannot be established."""
-    return _settle(name, _read(folder, name)[0], access)
+    return _settle(name, _read(folder, name, sources)[0], access)
+
+
+def why_stale(document: Document, today: date, fresh_days: int = 0) -> str:
+    """Why a document counts as out of date on a day, or empty: its review is due, or its update is too long ago.
+
+    `fresh_days` 0 sets no bound; a date that is not known makes nothing stale.
+    """
+    if document.review_by and document.review_by < today.isoformat():
+        return f"its review was due on {document.review_by}"
+    if fresh_days and document.updated and (today - date.fromisoformat(document.updated)).days > fresh_days:
+        return f"last updated on {document.updated}, more than {fresh_days} days ago"
+    return ""
 
 
 def guess_language(text: str) -> str:
@@ -123,37 +176,7 @@ def guess_language(text: str) -> str:
     return best if shares[best] >= _LEAST_SHARE and shares[best] >= 2 * shares[second] else ""
 
 
-def _files(folder: Path) -> Iterator[tuple[str, str]]:
-    """(path from the folder, why it is not read or empty) of every file, in order of the paths."""
-    found = sorted((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*"))
-    for name, path in found:
-        parts = PurePosixPath(name).parts
-        if any(part.startswith((".", "~$")) for part in parts) or path.is_dir() and not path.is_symlink():
-            continue
-        if name.encode(errors="replace").decode() != name:
-            yield ascii(name), "its name is not UTF-8; rename it"
-        elif not path.is_file():
-            yield name, "is a link to a folder or to nothing, which is not followed; copy its files"
-        elif kind_of(name) not in FORMATS:
-            yield name, f"files of this kind are not read; save it as one of {', '.join(FORMATS)}"
-        else:
-            yield name, ""
-
-
-def _id(name: str) -> str:
-    return unicodedata.normalize("NFC", PurePosixPath(name).stem)
-
-
-def _refuse_clashes(names: list[str]) -> None:
-    by_id: dict[str, list[str]] = {}
-    for name in names:
-        by_id.setdefault(_id(name), []).append(name)
-    clashes = [" and ".join(same) for same in by_id.values() if len(same) > 1]
-    if clashes:
-        raise DataError(f"files with one name are one document id; rename all but one of: {'; '.join(clashes)}")
-
-
-def _read(folder: Path, name: str) -> tuple[FrontMatter, bytes]:
+def _read(folder: Path, name: str, sources: Sources) -> tuple[FrontMatter, bytes]:
     """Front matter with the body where the format carries it, and the file's bytes."""
     path = folder / name
     try:
@@ -162,12 +185,14 @@ def _read(folder: Path, name: str) -> tuple[FrontMatter, bytes]:
             return FrontMatter(""), data
         text = decode_html(data, name) if kind_of(name) in HTML else read_text(path)
     except OSError as fault:
-        raise DataError(f"{name}: cannot be opened ({fault.strerror})") from None
+        raise DataError(
+            f"{name}: cannot be opened ({fault.strerror}); check who may read it, and that it is there"
+        ) from None
     except DataError as fault:
         raise DataError(str(fault).replace(str(path), name)) from None
     if "\0" in text:
         raise DataError(f"{name}: holds NUL characters, as UTF-16 read as UTF-8 does; save the file as UTF-8")
-    return split_front_matter(text, name), data
+    return split_front_matter(text, name, sources.other_keys), data
 
 
 def _settle(name: str, front: FrontMatter, access: Access) -> frozenset[str]:
@@ -180,8 +205,41 @@ def _settle(name: str, front: FrontMatter, access: Access) -> frozenset[str]:
         )
     groups = front.groups or (entry.groups if entry else None)
     if not groups:
-        raise AccessError(f"{name}: nobody may open it; add groups to its front matter or a line to access.csv")
+        raise NobodyError(f"{name}: nobody may open it; add groups to its front matter or a line to access.csv")
     return groups
+
+
+def _values(name: str, front: FrontMatter, metadata: Metadata) -> dict[str, str]:
+    """What front matter or documents.csv say of a file; where both speak and differ, a DataError."""
+    values = {key: value for key, value in front.values.items() if value}
+    for key, cell in metadata.of(name).items():
+        if values.setdefault(key, cell.value) != cell.value:
+            raise DataError(
+                f"{name}: its front matter says {key} {values[key]!r}, line {cell.line} of documents.csv says "
+                f"{cell.value!r}; make them agree or remove one"
+            )
+    return values
+
+
+def _cause(fault: PilotError) -> str:
+    known = {UnknownKeys: "keys", NobodyError: "nobody", AccessError: "access"}
+    return next((cause for kind, cause in known.items() if isinstance(fault, kind)), "content")
+
+
+def _groups_of(name: str, access: Access) -> frozenset[str]:
+    """Who may know of a file that is not read: what access.csv says where the file cannot say it."""
+    try:
+        entry = access.of(name)
+    except AccessError:
+        return frozenset()
+    return entry.groups if entry else frozenset()
+
+
+def _now(folder: Path, name: str, access: Access, sources: Sources) -> frozenset[str]:
+    try:
+        return read_groups(folder, name, access, sources)
+    except PilotError:
+        return frozenset()
 
 
 def _listed(groups: frozenset[str]) -> str:

@@ -26,6 +26,8 @@ class Converted:
     title: str = ""
     updated: str = ""  # ISO date
     notes: tuple[str, ...] = ()
+    pages: int = 0  # of a PDF
+    empty_pages: int = 0  # of those, without text
 
 
 def one_line(text: str) -> str:

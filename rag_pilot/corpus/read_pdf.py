@@ -55,6 +55,8 @@ def pdf_to_markdown(data: bytes) -> Converted:
         title=title if title.casefold() not in _STANDARD_TITLES else "",
         updated=date.date().isoformat() if date else "",
         notes=(note,) if note else (),
+        pages=len(pages),
+        empty_pages=len(empty),
     )
 
 
