@@ -85,25 +85,12 @@ def _new(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
+    from .checking import check_pilot
     from .pilot import Pilot
 
-    pilot = Pilot.open(args.pilot)
-    found = pilot.documents()
-    print(f"{len(found.documents)} documents read, {len(found.skipped)} skipped")
-    for skipped in found.skipped:
-        print(f"  skipped {skipped.reason}")
-    for note in found.notes:
-        print(f"  note    {note}")
-    if not (pilot.data / "questions.jsonl").exists() or not (questions := pilot.questions):
-        print("no questions yet: questions.jsonl is absent or empty")
-        return 0
-    findings = pilot.check()
-    errors = [f for f in findings if f.severity == "error"]
-    print(f"{len(questions)} questions, {len(errors)} errors, {len(findings) - len(errors)} warnings")
-    for finding in findings:
-        ids = f" [{', '.join(finding.ids[:10])}{', ...' if len(finding.ids) > 10 else ''}]" if finding.ids else ""
-        print(f"  {finding.severity:7} {finding.what}{ids}: {finding.what_to_do}")
-    return 1 if errors else 0
+    lines, to_mend = check_pilot(Pilot.open(args.pilot))
+    print("\n".join(lines))
+    return 1 if to_mend else 0
 
 
 def _run(args: argparse.Namespace) -> int:

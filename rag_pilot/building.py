@@ -59,6 +59,13 @@ def manifest_of(settings: Settings, documents: Sequence[Document], model: Model)
     )
 
 
+def split(settings: Settings, documents: Documents) -> list[Passage]:
+    """The passages of those documents under those settings."""
+    table = settings.passages
+    splitter = Splitter(table.max_tokens, table.overlap, token_counter(table.counted_with), table.parent_tokens)
+    return split_documents(documents.documents, splitter)
+
+
 def open_or_build(
     folder: Path,
     manifest: Manifest,
@@ -71,12 +78,7 @@ def open_or_build(
     folder = folder / manifest.fingerprint
     saved = saved_manifest(folder)
     count = token_counter(settings.passages.counted_with)
-    if saved:
-        passages = saved_passages(folder)
-    else:
-        table = settings.passages
-        splitter = Splitter(table.max_tokens, table.overlap, count, table.parent_tokens)
-        passages = split_documents(documents.documents, splitter)
+    passages = saved_passages(folder) if saved else split(settings, documents)
     find, titles = settings.retrieval, settings.retrieval.titles
 
     def prefix(passage: Passage) -> str:

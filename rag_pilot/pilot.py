@@ -18,9 +18,11 @@ from .analysis.sample import seeded_order
 from .answering.answerer import LLM, NOT_FOUND
 from .answering.client import chat_model
 from .answering.extractive import extractive
-from .building import Built, Variant, embed_questions, manifest_of, open_or_build
+from .building import Built, Variant, embed_questions, manifest_of, open_or_build, split
 from .corpus.access import Access
-from .corpus.documents import Documents, read_documents
+from .corpus.documents import Documents, Sources, read_documents
+from .corpus.inventory import Inventory, take_inventory
+from .corpus.metadata import Metadata
 from .corpus.questions import Finding, QuestionSet, check_questions, read_questions
 from .errors import DataError, StaleError
 from .evaluation import Run, grade, open_run, run_eval
@@ -93,25 +95,37 @@ class Pilot:
     def documents(self, changes: Sequence[str] = ()) -> Documents:
         """The documents as they stand on disk, those of the changes laid over them; read again when a file changed."""
         folders = [self.data / "documents", *(self.data / "changes" / c / "documents" for c in changes)]
-        table = self.data / "access.csv"
-        files = [table, *(p for f in folders if f.is_dir() for p in sorted(f.rglob("*")))]
+        access_csv, documents_csv = (self.data / name for name in ("access.csv", "documents.csv"))
+        files = [access_csv, documents_csv, *(p for f in folders if f.is_dir() for p in sorted(f.rglob("*")))]
         state = fingerprint([[str(p), s.st_mtime_ns, s.st_size] for p in files if p.exists() and (s := p.stat())])
         known = self._documents.get(tuple(changes))
         if known is None or known[0] != state:
-            access = Access.read(table if table.exists() else None)
-            read = [read_documents(f, access) for f in folders if f.is_dir() or f is folders[0]]
+            access = Access.read(access_csv if access_csv.exists() else None)
+            table = self.settings.documents
+            metadata = Metadata.read(documents_csv if documents_csv.exists() else None)
+            sources = Sources(metadata, table.other_keys, table.ids)
+            read = [read_documents(f, access, sources) for f in folders if f.is_dir() or f is folders[0]]
             by_id: dict[str, Document] = {}
             for one in read:
                 by_id.update({d.id: d for d in one.documents})
             notes = tuple(note for one in read[:1] for note in one.notes)
             skipped = tuple(skip for one in read for skip in one.skipped)
-            known = (state, Documents(tuple(by_id[i] for i in sorted(by_id)), skipped, notes))
+            pages = {id_: n for one in read for id_, n in one.pages.items()}
+            known = (state, Documents(tuple(by_id[i] for i in sorted(by_id)), skipped, notes, pages))
             self._documents[tuple(changes)] = known
         return known[1]
 
+    def inventory(self) -> Inventory:
+        """What the files came to: read or refused and why, how much of them can be found, old, alike, asked for."""
+        found = self.documents()
+        questions = self.questions if (self.data / "questions.jsonl").exists() else None
+        fresh_days = self.settings.documents.fresh_days
+        return take_inventory(found, split(self.settings, found), questions, self.today, fresh_days)
+
     def check(self) -> list[Finding]:
         """What is wrong or weak in the question set, errors first."""
-        return check_questions(self.questions, self.documents().documents, self.everyone)
+        questions = self.questions if (self.data / "questions.jsonl").exists() else QuestionSet(())
+        return check_questions(questions, self.documents().documents, self.everyone)
 
     def may_open(self, question: Question, changes: Sequence[str] = ()) -> bool:
         """Whether the asker may open a document that answers the question."""

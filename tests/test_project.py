@@ -33,6 +33,7 @@ STREET = (
     "ledger",
     "tracing",
     "reporting",
+    "checking",
     "starter",
     "__main__",
 )

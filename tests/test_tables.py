@@ -21,6 +21,7 @@ from rag_pilot.analysis.measures import FourWay, Segment
 from rag_pilot.analysis.shares import Mean, Share
 from rag_pilot.analysis.threshold import Scored, sweep
 from rag_pilot.corpus.documents import Documents, Skipped
+from rag_pilot.corpus.inventory import take_inventory
 from rag_pilot.corpus.questions import Finding
 from rag_pilot.grading.agreement import gate
 from rag_pilot.ledger import Ledger, Tried
@@ -147,9 +148,10 @@ DOCS = Documents(
         Document("pay", "Pay bands", "x", frozenset({"hr"}), "pay.pdf", owner="HR", review_by="2024-01-01", lang="en"),
         Document("neu", "Neu", "x", frozenset({"all-staff"}), "neu.md", lang="fr"),
     ),
-    (Skipped("old.xls", "old.xls: files of this kind are not read"),),
+    (Skipped("old.xls", "old.xls: files of this kind are not read", "kind", frozenset({"all-staff"})),),
     ("access.csv, line 3: x/* matches no file",),
 )
+FILES = take_inventory(DOCS, (), (Question("q1", "How?", doc="pay"),), TODAY)
 PARETO = Pareto(
     (
         CauseCount("missing_or_stale", share(7, 12, not_graded=3)),
@@ -176,7 +178,7 @@ PLAIN: list[tuple[str, Callable[[Any], Html], Any]] = [
     ("criteria", lambda x: tables.criteria(x[0], x[1]), (["wrong at most 5 %"], LOCK)),
     ("findings", tables.findings, [Finding("error", "2 lost", ("q1", "q2"), "correct doc")]),
     ("composition", tables.composition, (Question("q1", "How?", category="typo", lang="en", source="mail"),)),
-    ("documents", lambda x: tables.documents(x, TODAY, {g for d in x.documents for g in d.groups}), DOCS),
+    ("documents", lambda x: tables.documents(x, {"all-staff", "hr"}), FILES),
     ("segments", lambda x: tables.segments(x, "Hit@5" + EVIL), [Segment("typo", share(3, 40), 0.01, True)]),
     ("pareto", tables.pareto, PARETO),
     ("failures", tables.failures, [FAILED]),
@@ -380,12 +382,13 @@ def test_composition_of_no_question_says_so():
 
 
 def test_documents_are_counted_and_out_of_date_ones_named_only_to_those_who_may_open_them():
-    page = tables.documents(DOCS, TODAY, {"all-staff"}, "all-staff")
+    page = tables.documents(FILES, {"all-staff"}, "all-staff")
     assert grid(page, "Documents by")[-1] == ["All", "2", "1", "3", "1"]
     assert [r[0] for r in grid(page, "Out of date")[1:]] == ["Parking", "not shown here (needs hr)"]
     assert "3 of 4 files read" in soup(page).get_text()
     assert "old.xls" in page
-    assert "Parking" not in tables.documents(DOCS, TODAY)
+    assert "Parking" not in tables.documents(FILES)
+    assert not re.search(r"Pay bands|pay\.pdf", page)
 
 
 def test_failures_that_the_reader_may_not_see_are_counted_by_group_and_never_shown(result: Result):

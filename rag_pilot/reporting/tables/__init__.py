@@ -6,8 +6,9 @@ questions and answers only where the pilot's readers may see it.
 
 from .answers import four_way, gate, headline, label_shares, progress, run, stamp
 from .failures import failures, pareto, tasks, trace
+from .inventory import documents
 from .plan import cost, cost_plan, criteria, decision, decision_table, judgements
-from .sources import composition, documents, findings, index, retrievers, segments
+from .sources import composition, findings, index, retrievers, segments
 from .week2 import changes, ledger, nothing, threshold, tried
 
 __all__ = [
