@@ -4,14 +4,16 @@
 
 Nothing is embedded and torch is not imported. Each splitter runs in a process of its own, so that its peak memory is
 its own; both count tokens with all-MiniLM's tokenizer and cut at 400. The peer is semantic-text-splitter's Markdown
-splitter (Rust), which is given the texts as read here. Figures: seconds, seconds.read, seconds.split, peak_mb, files,
-documents, skipped, passages, words, words_lost, and seconds.split, passages and words_lost of the peer as peer.*.
+splitter (Rust), which is given the texts as read here. Figures: seconds, seconds.read, seconds.split, peak_mb,
+documents, skipped, passages, words, words_lost, words_cut (longer than a passage), torch_imported; and of the peer
+peer.seconds.split, peer.passages, peer.words_lost.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -28,6 +30,7 @@ from rag_pilot.settings import PassageTable
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "handbooks"
 EVERYTHING = Access((Entry("**", frozenset({"all-staff"})),))
+COUNT = token_counter(PassageTable().counted_with)
 SITE_KEYS = (
     *("permalink", "data_source", "data_source_2", "hide_sidebar", "sidebar", "description", "home", "heroImage"),
     *("heroText", "tagline", "actionText", "actionLink", "footer", "ignoreDisconnectedPageCheck"),
@@ -39,14 +42,20 @@ def read(folder: Path) -> Documents:
     return read_documents(folder, EVERYTHING, Sources(other_keys=SITE_KEYS, ids="path"))
 
 
-def lost(texts: Iterable[tuple[str, str]]) -> tuple[int, int]:
-    """(words, words that stand in no passage) over pairs of a document's text and its passages' texts."""
-    words = missing = 0
+def lost(texts: Iterable[tuple[str, str]], longest: int) -> tuple[int, int, int]:
+    """(words, words that stand in no passage, words longer than a passage) over a document's text and its passages'.
+
+    A word has a letter or digit: rules of tables are none. One that alone is longer than a passage (an address of a
+    thousand letters) has to be cut.
+    """
+    words = missing = cut = 0
     for text, passages in texts:
-        here = Counter(text.split())
+        here = Counter(word for word in text.split() if re.search(r"[^\W_]", word))
         words += here.total()
-        missing += (here - Counter(passages.split())).total()
-    return words, missing
+        for word, n in (here - Counter(passages.split())).items():
+            long = COUNT([word])[0] > longest
+            missing, cut = missing + n * (not long), cut + n * long
+    return words, missing, cut
 
 
 def ours(folder: Path) -> dict[str, float]:
@@ -54,14 +63,12 @@ def ours(folder: Path) -> dict[str, float]:
     found = read(folder)
     read_in = time.perf_counter()
     table = PassageTable()
-    passages = split_documents(
-        found.documents, Splitter(table.max_tokens, table.overlap, token_counter(table.counted_with))
-    )
+    passages = split_documents(found.documents, Splitter(table.max_tokens, table.overlap, COUNT))
     done = time.perf_counter()
     by_document: dict[str, list[str]] = {d.id: [] for d in found.documents}
     for passage in passages:
         by_document[passage.doc].append(passage.text)
-    words, missing = lost((d.text, "\n".join(by_document[d.id])) for d in found.documents)
+    words, missing, cut = lost(((d.text, "\n".join(by_document[d.id])) for d in found.documents), table.max_tokens)
     return {
         "seconds": done - started,
         "seconds.read": read_in - started,
@@ -71,6 +78,7 @@ def ours(folder: Path) -> dict[str, float]:
         "passages": len(passages),
         "words": words,
         "words_lost": missing,
+        "words_cut": cut,
         "torch_imported": float("torch" in sys.modules),
     }
 
@@ -79,12 +87,12 @@ def peer(folder: Path) -> dict[str, float]:
     from semantic_text_splitter import MarkdownSplitter
 
     documents = read(folder).documents
-    count = token_counter(PassageTable().counted_with)
-    splitter = MarkdownSplitter.from_callback(lambda text: count([text])[0], PassageTable().max_tokens)
+    splitter = MarkdownSplitter.from_callback(lambda text: COUNT([text])[0], PassageTable().max_tokens)
     started = time.perf_counter()
     cut = [splitter.chunks(document.text) for document in documents]
     seconds = time.perf_counter() - started
-    _, missing = lost((d.text, "\n".join(pieces)) for d, pieces in zip(documents, cut, strict=True))
+    texts = ((d.text, "\n".join(pieces)) for d, pieces in zip(documents, cut, strict=True))
+    _, missing, _ = lost(texts, PassageTable().max_tokens)
     return {"peer.seconds.split": seconds, "peer.passages": sum(map(len, cut)), "peer.words_lost": missing}
 
 

@@ -1,3 +1,4 @@
+import re
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -248,6 +249,17 @@ def test_a_table_that_is_cut_repeats_its_head_and_keeps_rows_whole():
         assert passage.text.count(head) == 1
         assert set(passage.text.split("\n")) <= {"# Limits", "", *head.split("\n"), *rows}
     assert [line for p in passages for line in p.text.split("\n") if line.startswith("| FRM")] == rows
+
+
+def test_a_wide_rule_under_the_head_of_a_table_does_not_cost_the_head():
+    def count(texts: Sequence[str]) -> list[int]:
+        return [len(re.findall(r"\w+|[^\w\s]", text)) for text in texts]
+
+    rows = "\n".join(f"| row {i} | limit {i} |" for i in range(30))
+    wide = f"# Fees\n\n| name | value |\n| {'-' * 90} | {'-' * 90}:|\n{rows}"
+    passages = Splitter(60, count=count).split(document(wide))
+    assert len(passages) > 3
+    assert all("| name | value |\n| --- | ---:|\n| row" in p.text for p in passages)
 
 
 def test_code_and_lists_are_cut_between_lines():

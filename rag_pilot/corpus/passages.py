@@ -134,6 +134,9 @@ class Splitter:
             rows = block.text.split("\n")
             head, body = "\n".join(rows[:2]), rows[2:]
             head_size = self.count([head])[0]
+            if head_size > budget // 2:  # rules as wide as their column cost a token a dash
+                head = f"{rows[0]}\n{re.sub('-{4,}', '---', rows[1])}"
+                head_size = self.count([head])[0]
             if head_size <= budget // 2:
                 room = budget - head_size
                 cut = [piece for row in body for piece in self._fit(row, room)]
