@@ -20,8 +20,9 @@ from .answering.client import chat_model
 from .answering.extractive import extractive
 from .building import Built, Variant, embed_questions, manifest_of, open_or_build
 from .corpus.access import Access
+from .corpus.checks import Finding, check_questions
 from .corpus.documents import Documents, read_documents
-from .corpus.questions import Finding, QuestionSet, check_questions, read_questions
+from .corpus.questions import QuestionSet, read_questions
 from .errors import DataError, StaleError
 from .evaluation import Run, grade, open_run, run_eval
 from .files import read_jsonl, write_jsonl

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from rag_pilot.corpus.checks import check_questions
 from rag_pilot.corpus.facts import Facts, numbers_and_codes
-from rag_pilot.corpus.questions import check_questions, read_questions
+from rag_pilot.corpus.questions import read_questions
 from rag_pilot.errors import DataError
 from rag_pilot.identity import fold
 from rag_pilot.records import Document, Question
@@ -161,7 +162,7 @@ def test_size(n, told):
 )
 def test_share_of_unanswerable_questions(none, severity):
     found = [(f.severity, f.what) for f in check_questions(mixed(200, none), DOCUMENTS, None)]
-    share = f"{none} of 200 questions ({none / 200:.0%}) are unanswerable; expected 10% to 15%"
+    share = f"{none} of 200 questions ({none / 200:.0%}) unanswerable; expected 10% to 15%"
     assert found == ([] if severity is None else [(severity, share)])
 
 
@@ -172,7 +173,7 @@ def test_an_empty_set_is_an_error_not_a_division_by_zero():
 def test_expected_documents_must_exist():
     assert only(question("a", doc="gone"))[::2] == ("error", ("a",))
     assert "gone" in only(question("a", also=("gone",)))[1]
-    assert only(question("a", doc=None, quote=""))[1] == "1 answerable questions name no document"
+    assert only(question("a", doc=None, quote=""))[1] == "1 answerable question without a document"
 
 
 def test_an_answerable_question_needs_an_expected_answer():
@@ -213,7 +214,7 @@ def test_questions_that_nobody_may_answer_are_errors():
 def test_numbers_and_codes_of_the_answer_must_stand_in_its_document(expected, missing):
     found = findings(question("a", expected=expected))
     assert [f[::2] for f in found] == ([("warning", ("a",))] if missing else [])
-    assert all(f[1].endswith(f"does not: a: {missing}") for f in found)
+    assert all(f[1].endswith(f"does not hold: a: {missing}") for f in found)
 
 
 def test_an_answer_may_repeat_a_number_of_the_question():
@@ -233,7 +234,7 @@ def test_quotes_must_stand_in_the_document_blanks_apart():
 def test_duplicates_are_found_whatever_their_code_points():
     a = question("a", question="Où est le café ?")
     b = question("b", question="  OÙ est le cafe\u0301\u00a0? ")
-    assert only(a, b) == ("warning", "2 questions stand more than once with one answer", ("a", "b"))
+    assert only(a, b) == ("warning", "2 questions more than once in the set, with one answer", ("a", "b"))
 
 
 def test_one_text_with_two_answers_is_a_conflict():
@@ -255,18 +256,18 @@ def test_small_and_missing_categories_are_told():
     extra = [question(f"a{i}", category="code") for i in range(11)] + [question("b", category="")]
     found = findings(*extra)
     assert [(f[1], len(f[2])) for f in found] == [
-        ("1 categories have under 12 questions: code 11", 11),
-        ("1 questions have no category", 1),
+        ("1 category with under 12 questions: code 11", 11),
+        ("1 question without category", 1),
     ]
     assert findings(*extra[:11], question("c", category="code")) == []
 
 
 def test_languages_of_questions_and_documents_are_compared():
     polish = Document("pl", "Urlop", "30", frozenset({"all-staff"}), lang="pl")
-    assert only(documents=[*DOCUMENTS, polish])[1] == "1 documents are in 'pl', no question is"
-    assert only(question("a", lang="fr"))[1:] == ("1 questions are in 'fr', no document is", ("a",))
+    assert only(documents=[*DOCUMENTS, polish])[1] == "1 document in 'pl', but no question"
+    assert only(question("a", lang="fr"))[1:] == ("1 question in 'fr', but no document", ("a",))
     assert findings(question("a", lang="")) == []
-    assert ("warning", "1 questions have no lang, documents have several", ("a",)) in findings(
+    assert ("warning", "1 question without lang, documents in several", ("a",)) in findings(
         question("a", lang=""), documents=[*DOCUMENTS, polish]
     )
 

@@ -12,8 +12,9 @@ from ...analysis.intervals import normal_margin
 from ...analysis.measures import Leaks, Retrieval, Segment
 from ...analysis.shares import COUNTS_ONLY_UNDER, PERCENT_FROM, percent
 from ...building import Built
+from ...corpus.checks import SIZE, UNANSWERABLE, Finding
 from ...corpus.documents import Documents
-from ...corpus.questions import SIZE, UNANSWERABLE, Finding, QuestionSet
+from ...corpus.questions import QuestionSet
 from ...records import Document, Question
 from ..html import Html, element, facts, listing, note, paragraph, section, table, tag
 from ..words import plural
