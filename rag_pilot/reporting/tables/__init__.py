@@ -5,6 +5,7 @@ questions and answers only where the pilot's readers may see it.
 """
 
 from .answers import four_way, gate, headline, label_shares, progress, run, stamp
+from .candidates import imported, question_groups
 from .failures import failures, pareto, tasks, trace
 from .plan import cost, cost_plan, criteria, decision, decision_table, judgements
 from .sources import composition, documents, findings, index, retrievers, segments
@@ -24,6 +25,7 @@ __all__ = [
     "four_way",
     "gate",
     "headline",
+    "imported",
     "index",
     "judgements",
     "label_shares",
@@ -31,6 +33,7 @@ __all__ = [
     "nothing",
     "pareto",
     "progress",
+    "question_groups",
     "retrievers",
     "run",
     "segments",
