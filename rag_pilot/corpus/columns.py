@@ -23,7 +23,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "id",
         "ticketid ticketno ticketnr ticketnumber ticketnummer casenumber caseid issuekey requestid questionid "
         "idduticket numeroduticket numeroticket nodeticket idzgloszenia numerzgloszenia nrzgloszenia vorgangsnummer",
-        "number key no nr ref reference identifier ticket issueid numero identifiant numer identyfikator nummer "
+        "number key no nr n ref reference identifier ticket issueid numero identifiant numer identyfikator nummer "
         "kennung referencia identificador riferimento identificativo",
     ),
     "question": (
@@ -173,7 +173,8 @@ def _fits(name: str, names: str, cells: Sequence[str]) -> bool:
         "asked": lambda held: all(re.fullmatch(r"\d{1,9}(\.0+)?", cell.strip()) for cell in held),
         "lang": lambda held: _most(held, lambda cell: len(cell.strip()) <= 12),
     }
-    if not held or name not in tests:
+    plain = names == NAMES[name][0] and name != "body"  # the field's own name needs no proof
+    if not held or name not in tests or plain:
         return True
     vague = name == "question" and names == NAMES["question"][-1]  # "ticket" may hold its number
     return tests[name](held) and not (vague and _are_ids(held))

@@ -38,7 +38,7 @@ def _phones(text: str) -> list[tuple[int, int]]:
     from phonenumbers import Leniency, PhoneNumberMatcher
 
     found = {
-        (match.start, match.end)
+        (match.start + (match.raw_string.count("(") > match.raw_string.count(")")), match.end)  # not the text's own (
         for region in REGIONS
         for match in PhoneNumberMatcher(text, region, leniency=Leniency.STRICT_GROUPING)
         if _is_meant(text, match.start, match.end)

@@ -37,6 +37,7 @@ class Imported:
     known: tuple[tuple[int, str], ...]
     left_out: tuple[LeftOut, ...]
     conflicts: tuple[tuple[str, str], ...]  # ids of two questions with one text and different answers
+    differing: tuple[tuple[int, str], ...]  # those of `known` whose answer is another one than in the file
     before: int  # questions that were in the file
     made_ids: bool
     masked: tuple[int, int] | None  # e-mail addresses, phone numbers; None: not asked for
@@ -89,6 +90,7 @@ def import_questions(
         tuple(made.known),
         tuple(sorted((*export.left_out, *made.left_out), key=lambda left: left.line)),
         tuple(made.conflicts),
+        tuple(made.differing),
         len(there.lines),
         "id" not in chosen.taken,
         (made.emails, made.phones) if mask_contacts else None,
@@ -106,8 +108,9 @@ def _clash(export: Export, to: Path, clashing: list[tuple[int, str, int]]) -> st
     line, id_, other = clashing[0]
     more = f" ({len(clashing)} such ids)" if len(clashing) > 1 else ""
     return (
-        f"{export.path}, {export.unit} {line} and {to}, line {other}: the id {id_!r} stands for two texts{more}. "
-        "Nothing was imported: correct the id, leave the ids out (--column id=), or mask as you did before"
+        f"{export.path}, {export.unit} {line} and {to}, line {other}: the id {id_!r} has another text or "
+        f"other groups there{more}. Nothing was imported: correct the id, leave the ids out (--column id=), or mask as "
+        "you did before"
     )
 
 
@@ -144,6 +147,7 @@ class _Sorting:
         self.known: list[tuple[int, str]] = []
         self.left_out: list[LeftOut] = []
         self.conflicts: list[tuple[str, str]] = []
+        self.differing: list[tuple[int, str]] = []
         self.clashing: list[tuple[int, str, int]] = []
         self.emails = self.phones = 0
         self._lines: dict[str, int] = {}
@@ -193,17 +197,19 @@ class _Sorting:
 
     def _place(self, line: int, found: dict[str, Any]) -> None:
         id_, (key,) = found["id"], self.there.keys(found)
-        if id_ in self.there.rows and fold(found["question"]) not in self.there.texts[id_]:
-            self.clashing.append((line, id_, self.there.lines[id_]))
-            return
-        if id_ in self.new and fold(self.new[id_]["question"]) != fold(found["question"]):
-            raise ValueError(f"its id {id_!r} stands in {self.unit} {self._lines[id_]} with another text")
         alike = self._alike.get(key, [])
         same = next((i for i in alike if _agree(self._row(i), found)), None)
+        if same is None and (there := [i for i in alike if i in self.there.rows]):
+            same = id_ if id_ in there else there[0]  # what people decided in the file stands, and they are told
+            self.differing.append((line, same))
         if same is not None:
             self._join(line, same, found)
-        elif id_ in self.there.rows or id_ in self.new:
-            raise ValueError(f"its id {id_!r} is taken by the same text with other groups or another answer")
+            if same == id_:
+                self._lines.setdefault(id_, line)
+        elif id_ in self._lines:
+            raise ValueError(f"its id {id_!r} stands in {self.unit} {self._lines[id_]} with another text or answer")
+        elif id_ in self.there.rows:
+            self.clashing.append((line, id_, self.there.lines[id_]))
         else:
             id_ = id_ or f"t{self._next:04d}"
             self._next += not self.ids

@@ -47,6 +47,12 @@ def imported(found: Imported) -> Html:
         ),
         _conflicts(found.conflicts),
         note(
+            f"Another answer than in {found.to.name}, which was kept: "
+            f"{', '.join(f'{unit} {line} ({id_})' for line, id_ in found.differing)}."
+        )
+        if found.differing
+        else None,
+        note(
             "The new ones wait with answerable null: no run asks them until somebody has written what is expected and "
             "set answerable to true or false."
         )
