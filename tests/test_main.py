@@ -100,8 +100,7 @@ def test_check_lists_what_was_skipped_and_why_and_fails_on_errors_in_the_questio
     (pilot.data / "documents" / "leave.md").unlink()
     checked = rag_pilot(tmp_path, "check", "tiny")
     assert (
-        checked.returncode == 1
-        and "error   1 questions name documents that were not read: leave [q1]" in checked.stdout
+        checked.returncode == 1 and "error   1 question with a document that was not read: leave [q1]" in checked.stdout
     )
     (pilot.data / "questions.jsonl").unlink()
     assert rag_pilot(tmp_path, "check", "tiny").returncode == 0
