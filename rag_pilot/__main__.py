@@ -88,7 +88,7 @@ def _new(args: argparse.Namespace) -> int:
     folder = write_starter(root / "data", args.name, args.lang)
     print(f"made {folder}")
     print(f"  1. put documents into {folder / 'documents'}; who may open them goes into access.csv beside it")
-    print("  2. write questions.jsonl, one line a question; README.md in the folder shows how")
+    print(f"  2. rag-pilot import TICKETS --to {folder / 'questions.jsonl'}, or write it (README.md shows how)")
     print(f"  3. rag-pilot check {args.name}")
     print(f"  4. set RAG_PILOT={args.name} and open notebooks/00_plan.ipynb")
     return 0

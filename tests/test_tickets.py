@@ -589,7 +589,13 @@ def test_a_pilot_imports_beside_its_questions_groups_them_and_asks_none_of_them(
     shown = repr(tables.question_groups(pilot.question_groups(), pilot.readers))
     assert "9 questions in 8 groups. 2 groups without" in shown and "by their letters alone" in shown
     assert shown.index("is leave PAID  2  Is leave paid?  t0002, t0001  –") < shown.index("Fax?")
-    assert "not shown here (asked in hr)" in shown and "band 9" not in shown
+    assert "6 groups of chosen ones alone, not shown" in shown and "taxi" not in shown
+    secret, open_ = tmp_path / "secret.csv", "What does band 9 pay a year ?"
+    secret.write_text(f"question,groups\n{open_},hr\n", encoding="utf-8")
+    pilot.import_questions(secret)
+    shown = repr(tables.question_groups(pilot.question_groups(), pilot.readers))
+    assert "not shown here (asked in hr)  2  –  q5, t0004  q5" in shown and "band 9" not in shown
+    assert open_ in repr(tables.question_groups(pilot.question_groups(), {"hr", "all-staff"}))
 
 
 def test_a_pilot_without_undecided_questions_has_nothing_to_group(tmp_path):

@@ -114,15 +114,16 @@ def ranges(numbers: Sequence[int]) -> str:
 
 def question_groups(found: Groups, readers: Collection[str] = frozenset(), most: int = MOST_GROUPS) -> Html:
     """Questions that ask the same, those asked most first; texts only of askers whose groups the readers all have."""
-    waiting = sum(not _chosen(found, group) for group in found.groups)
-    if not found.groups:
+    open_ = [g for g in found.groups if len(_chosen(found, g)) < len(g.members)]
+    if not open_:
         return section("No candidates: every question of the set is decided.")
-    rows = [_group(found, group, frozenset(readers)) for group in found.groups[:most]]
-    rest = found.groups[most:]
+    rows = [_group(found, group, frozenset(readers)) for group in open_[:most]]
+    rest = open_[most:]
     return section(
         paragraph(
             element("strong", f"{plural(len(found.questions), 'question')} in {plural(len(found.groups), 'group')}. "),
-            f"{plural(waiting, 'group')} without a question that is already chosen. {found.how}",
+            f"{plural(sum(not _chosen(found, g) for g in open_), 'group')} without a question that is already chosen; "
+            f"{plural(len(found.groups) - len(open_), 'group')} of chosen ones alone, not shown. {found.how}",
         ),
         table(
             "Questions that ask the same, most asked first",
