@@ -19,7 +19,7 @@ _PHONE_WORD = re.compile(
     r"handy|anruf)\w*\b\D{0,15}$",
     re.IGNORECASE,
 )
-_AMOUNT = re.compile(r"\s?(?:€|zł|£|\$|%|eur\b|pln\b|usd\b|gbp\b|chf\b)", re.IGNORECASE)
+_AMOUNT = re.compile(r"[.,]\d\d(?!\d)|\s?(?:€|zł|£|\$|%|eur\b|pln\b|usd\b|gbp\b|chf\b)", re.IGNORECASE)
 
 
 def mask(text: str) -> tuple[str, int, int]:
