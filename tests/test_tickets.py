@@ -532,6 +532,56 @@ def test_every_row_ends_as_a_question_a_repeat_or_on_a_list_and_none_is_lost(tmp
         assert len(again.known) >= len(found.new) + len(found.repeats)
 
 
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sampled_from(["t.csv", "t.tsv", "t.txt", "t.jsonl", "t.json", "t.xlsx"]),
+    st.binary(max_size=60)
+    | st.lists(
+        st.sampled_from(
+            [
+                b"question",
+                b"id",
+                b";",
+                b",",
+                b"\t",
+                b"\n",
+                b"\r",
+                b'"',
+                b"a?",
+                b"\xef\xbb\xbf",
+                b"\xff\xfe",
+                b"\xe9",
+                b"\xc3\xa9",
+            ]
+            + [
+                b"{",
+                b"}",
+                b"[",
+                b"]",
+                b":",
+                b'"id"',
+                b'"question"',
+                b"1e999",
+                b"NaN",
+                b"\x00",
+                b"\x85",
+                b"sep=;",
+                b"null",
+            ]
+        ),
+        max_size=20,
+    ).map(b"".join),
+)
+def test_whatever_bytes_a_file_holds_it_is_imported_or_refused_in_words(tmp_path, name, data):
+    (tmp_path / "questions.jsonl").unlink(missing_ok=True)
+    try:
+        found, rows = imported(tmp_path, data, name, mask_contacts=True)
+        assert len(rows) == len(found.new)
+        repr(tables.imported(found))
+    except DataError as fault:
+        assert name in str(fault) and not (tmp_path / "questions.jsonl").exists()
+
+
 # -- seen by people ----------------------------------------------------------------------------------------------------
 
 
