@@ -532,7 +532,7 @@ def test_every_row_ends_as_a_question_a_repeat_or_on_a_list_and_none_is_lost(tmp
         assert len(again.known) >= len(found.new) + len(found.repeats)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(["t.csv", "t.tsv", "t.txt", "t.jsonl", "t.json", "t.xlsx"]),
     st.binary(max_size=60)
@@ -566,6 +566,7 @@ def test_every_row_ends_as_a_question_a_repeat_or_on_a_list_and_none_is_lost(tmp
                 b"\x00",
                 b"\x85",
                 b"sep=;",
+                b'sep="',
                 b"null",
             ]
         ),

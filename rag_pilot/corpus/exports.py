@@ -95,7 +95,7 @@ def _lines(path: Path, text: str, how: str) -> Export:
 
 def _delimited(path: Path, text: str, how: str, delimiter: str | None) -> Export:
     first = 1
-    if told := re.match(r"\s*sep=(.)\n", text):  # a line that Excel understands
+    if told := re.match(r"\s*sep=([^\w\s\"]|\t)\n", text):  # a line that Excel understands
         delimiter, text, first = told[1], text[told.end() :], 1 + told[0].count("\n")
     delimiter = delimiter or _delimiter(path, text)
     columns: tuple[str, ...] = ()
