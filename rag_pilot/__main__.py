@@ -1,4 +1,4 @@
-"""The command line: `rag-pilot new | check | run | export | compare | trace`.
+"""The command line: `rag-pilot new | import | check | run | export | compare | trace`.
 
 Each command is a few calls of what the notebooks call too. A PilotError is a message and exit code 2, never a
 traceback; findings and failed runs give exit code 1. Heavy imports stand inside the commands.
@@ -52,6 +52,16 @@ def _parser() -> argparse.ArgumentParser:
     new = command("new", _new, "make the folder of a new pilot")
     new.add_argument("name")
     new.add_argument("--lang", default="en", choices=("en", "fr", "pl"), help="of the documents (default: en)")
+    tickets = command("import", _import, "append the questions of a ticket export to a questions.jsonl")
+    tickets.add_argument(
+        "tickets", type=Path, help="a .csv, .tsv, .xlsx, .jsonl, .json, or .txt with one question a line"
+    )
+    tickets.add_argument("--to", type=Path, required=True, metavar="FILE", help="such as data/PILOT/questions.jsonl")
+    told = "the column of a field where the guess is not clear, such as question=Betreff; FIELD= for none"
+    tickets.add_argument("--column", action="append", default=[], metavar="FIELD=NAME", help=told)
+    tickets.add_argument("--mask", action="store_true", help="replace e-mail addresses and phone numbers")
+    tickets.add_argument("--encoding", help="where it is not UTF-8, UTF-16 or cp1252, such as cp1250")
+    tickets.add_argument("--sheet", help="of a workbook with several")
     check = command("check", _check, "what was read of the documents, and what is wrong with the questions")
     check.add_argument("pilot", nargs="?", help=which)
     run = command("run", _run, "ask all questions, with the changes that are kept, or reuse the run that did")
@@ -78,10 +88,25 @@ def _new(args: argparse.Namespace) -> int:
     folder = write_starter(root / "data", args.name, args.lang)
     print(f"made {folder}")
     print(f"  1. put documents into {folder / 'documents'}; who may open them goes into access.csv beside it")
-    print("  2. write questions.jsonl, one line a question; README.md in the folder shows how")
+    print(f"  2. rag-pilot import TICKETS --to {folder / 'questions.jsonl'}, or write it (README.md shows how)")
     print(f"  3. rag-pilot check {args.name}")
     print(f"  4. set RAG_PILOT={args.name} and open notebooks/00_plan.ipynb")
     return 0
+
+
+def _import(args: argparse.Namespace) -> int:
+    from .corpus.tickets import import_questions
+    from .reporting import tables
+    from .settings import read_settings
+
+    if unfit := [told for told in args.column if "=" not in told]:
+        raise DataError(f"--column {unfit[0]}: expected FIELD=NAME, such as question=Betreff")
+    columns = {name.strip(): column for name, _, column in (told.partition("=") for told in args.column)}
+    settings = args.to.parent / "pilot.toml"
+    everyone = read_settings(settings).pilot.everyone if settings.exists() else None
+    found = import_questions(args.tickets, args.to, columns, args.mask, args.encoding, args.sheet, everyone)
+    print(repr(tables.imported(found)))
+    return 1 if found.left_out or found.conflicts or not found.rows else 0
 
 
 def _check(args: argparse.Namespace) -> int:

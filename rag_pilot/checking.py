@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .corpus.access import Access
+from .corpus.checks import summary
 from .corpus.documents import REFUSED
 from .corpus.draft import write_draft
 from .corpus.inventory import Entry, Inventory
@@ -21,12 +22,12 @@ def check_pilot(pilot: Pilot) -> tuple[list[str], bool]:
     found = pilot.inventory()
     lines = [*_files(found), *_draft(pilot, found)]
     findings = pilot.check()
-    errors = sum(finding.severity == "error" for finding in findings)
-    lines += ["", f"{found.questions or 0} questions, {_n(errors, 'error')}, {_n(len(findings) - errors, 'warning')}"]
+    lines += ["", f"{_n(found.questions or 0, 'question')}, {summary(findings)}"]
     for finding in findings:
         ids = f" [{', '.join(finding.ids[:10])}{', ...' if len(finding.ids) > 10 else ''}]" if finding.ids else ""
         lines.append(f"  {finding.severity:7} {finding.what}{ids}: {finding.what_to_do}")
     nobody = any(skip.cause in ("nobody", "access", "keys") for skip in found.skipped)
+    errors = any(finding.severity == "error" for finding in findings)
     return lines, bool(errors or nobody or not found.entries)
 
 

@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from .analysis.comparison import Comparison, compare, confirmed, detectable, level
+from .analysis.comparison import BROKEN_EXPECTED, Comparison, compare, confirmed, detectable, level
 from .analysis.grades import judge_label
 from .building import Variant
 from .errors import DataError, ModelError, StaleError
@@ -22,9 +22,6 @@ from .pilot import Pilot
 from .records import Answer
 from .results import Result
 from .settings import Change
-
-BROKEN_EXPECTED = 0.02
-"""Share of questions that a change is taken to break when the detectable difference is stated: 2 points."""
 
 
 @dataclass(frozen=True)

@@ -15,21 +15,24 @@ from typing import Any
 
 from . import __version__
 from .analysis.sample import seeded_order
+from .analysis.sensitivity import can_detect
 from .answering.answerer import LLM, NOT_FOUND
 from .answering.client import chat_model
 from .answering.extractive import extractive
 from .building import Built, Variant, embed_questions, manifest_of, open_or_build, split
-from .corpus.access import Access
-from .corpus.documents import Documents, Sources, read_documents
+from .corpus.checks import Finding, check_questions
+from .corpus.documents import Documents
+from .corpus.grouping import Groups, group_alike
 from .corpus.inventory import Inventory, take_inventory
-from .corpus.metadata import Metadata
-from .corpus.questions import Finding, QuestionSet, check_questions, read_questions
-from .errors import DataError, StaleError
+from .corpus.layers import read_layers, state_of
+from .corpus.questions import QuestionSet, read_questions
+from .corpus.tickets import Imported, import_questions
+from .errors import DataError, ModelError, StaleError
 from .evaluation import Run, grade, open_run, run_eval
 from .files import read_jsonl, write_jsonl
 from .grading.judge import Judge, model_judge, offline_judge
 from .identity import fingerprint
-from .records import Document, Question
+from .records import Question
 from .retrieval.embedding import CachedEmbedding, load_embedding
 from .retrieval.hybrid import Hits
 from .retrieval.manifest import document_hashes
@@ -94,24 +97,10 @@ class Pilot:
 
     def documents(self, changes: Sequence[str] = ()) -> Documents:
         """The documents as they stand on disk, those of the changes laid over them; read again when a file changed."""
-        folders = [self.data / "documents", *(self.data / "changes" / c / "documents" for c in changes)]
-        access_csv, documents_csv = (self.data / name for name in ("access.csv", "documents.csv"))
-        files = [access_csv, documents_csv, *(p for f in folders if f.is_dir() for p in sorted(f.rglob("*")))]
-        state = fingerprint([[str(p), s.st_mtime_ns, s.st_size] for p in files if p.exists() and (s := p.stat())])
+        state = state_of(self.data, changes)
         known = self._documents.get(tuple(changes))
         if known is None or known[0] != state:
-            access = Access.read(access_csv if access_csv.exists() else None)
-            table = self.settings.documents
-            metadata = Metadata.read(documents_csv if documents_csv.exists() else None)
-            sources = Sources(metadata, table.other_keys, table.ids)
-            read = [read_documents(f, access, sources) for f in folders if f.is_dir() or f is folders[0]]
-            by_id: dict[str, Document] = {}
-            for one in read:
-                by_id.update({d.id: d for d in one.documents})
-            notes = tuple(note for one in read[:1] for note in one.notes)
-            skipped = tuple(skip for one in read for skip in one.skipped)
-            pages = {id_: n for one in read for id_, n in one.pages.items()}
-            known = (state, Documents(tuple(by_id[i] for i in sorted(by_id)), skipped, notes, pages))
+            known = (state, read_layers(self.data, changes, self.settings.documents))
             self._documents[tuple(changes)] = known
         return known[1]
 
@@ -123,9 +112,47 @@ class Pilot:
         return take_inventory(found, split(self.settings, found), questions, self.today, fresh_days)
 
     def check(self) -> list[Finding]:
-        """What is wrong or weak in the question set, errors first."""
-        questions = self.questions if (self.data / "questions.jsonl").exists() else QuestionSet(())
-        return check_questions(questions, self.documents().documents, self.everyone)
+        """What is wrong or weak in the question set, errors first, and what it can show; no file is an empty set."""
+        there = (self.data / "questions.jsonl").exists()
+        questions = self.questions if there else QuestionSet(())
+        found = check_questions(questions, self.documents().documents, self.everyone)
+        answerable = sum(q.answerable for q in questions)
+        return [*found, can_detect(answerable, self.settings.pilot.changes_planned)] if answerable else found
+
+    def import_questions(
+        self,
+        path: Path | str,
+        columns: Mapping[str, str] | None = None,
+        mask: bool = False,
+        encoding: str | None = None,
+        sheet: str | None = None,
+    ) -> Imported:
+        """Append the questions of a ticket export to questions.jsonl (see `corpus.tickets.import_questions`)."""
+        to = self.data / "questions.jsonl"
+        return import_questions(Path(path), to, columns, mask, encoding, sheet, self.everyone)
+
+    def question_groups(self) -> Groups:
+        """The questions grouped by what they ask, for choosing among those that nobody has decided yet.
+
+        By the pilot's embedding; by their letters alone where keywords alone are searched, or no model can be loaded.
+        """
+        known = self.questions
+        if not known.undecided:
+            return Groups(())
+        questions = (*known, *known.undecided)
+        texts, asked = [q.question for q in questions], [q.asked for q in questions]
+        chosen = frozenset(q.id for q in known)
+        table = self.settings.retrieval
+        try:
+            if table.method == "keyword":
+                raise ModelError("this pilot searches by keywords alone")
+            embedding = CachedEmbedding(load_embedding(table.embedding), self.results / "cache")
+            vectors, model = embedding.queries(texts), embedding.model
+        except ModelError as fault:
+            how = f"Compared by their letters alone, so only the same words are brought together: {fault}."
+            return Groups(questions, group_alike(texts, asked), how, chosen)
+        how = f"Compared by {model.name}, from a cosine of {model.alike:g}; other numbers, codes or acronyms part them."
+        return Groups(questions, group_alike(texts, asked, vectors, model.alike), how, chosen)
 
     def may_open(self, question: Question, changes: Sequence[str] = ()) -> bool:
         """Whether the asker may open a document that answers the question."""

@@ -214,10 +214,12 @@ class Question(Record):
     validated_by: str = ""
     added: str = ""  # ISO date when it joined a living set
     amendments: tuple[Mapping[str, Any], ...] = ()  # {"field", "old", "date", "author", "why"}, oldest first
+    asked: int = 1  # how often, where many people asked the same
 
     def as_json(self) -> dict[str, Any]:
-        """As any record, with `groups` also where there are none: a reader must not have to guess."""
-        return {**super().as_json(), "groups": sorted(self.groups)}
+        """As any record, with `groups` also where there are none (nobody should guess), `asked` only where it tells."""
+        row = {**super().as_json(), "groups": sorted(self.groups)}
+        return {name: value for name, value in row.items() if (name, value) != ("asked", 1)}
 
     @property
     def docs(self) -> frozenset[str]:

@@ -31,6 +31,9 @@ A line of `access.csv` (a document that nobody is named for is refused, never op
 
     handbook/**,all-staff,Head of HR,internal
 
+`rag-pilot import TICKETS --to questions.jsonl` adds the questions of a ticket export, with `"answerable": null` until
+you have chosen them.
+
 A line of `questions.jsonl`; 10 to 15 % of the questions should be ones that the documents do not answer
 (`"answerable": false`, `"doc": null`):
 

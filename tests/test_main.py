@@ -117,7 +117,9 @@ def test_check_fails_on_errors_in_the_questions_and_where_there_are_none(tmp_pat
     assert checked.returncode == 0 and "6 questions, 0 errors" in checked.stdout
     (pilot.data / "documents" / "leave.md").unlink()
     checked = rag_pilot(tmp_path, "check", "tiny")
-    assert checked.returncode == 1 and "questions name documents that were not read: leave [q1]" in checked.stdout
+    assert (
+        checked.returncode == 1 and "error   1 question with a document that was not read: leave [q1]" in checked.stdout
+    )
     (pilot.data / "questions.jsonl").unlink()
     checked = rag_pilot(tmp_path, "check", "tiny")
     assert checked.returncode == 1 and "no questions" in checked.stdout

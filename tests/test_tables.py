@@ -20,9 +20,9 @@ from rag_pilot.analysis.headline import Headline
 from rag_pilot.analysis.measures import FourWay, Segment
 from rag_pilot.analysis.shares import Mean, Share
 from rag_pilot.analysis.threshold import Scored, sweep
+from rag_pilot.corpus.checks import Finding
 from rag_pilot.corpus.documents import Documents, Skipped
 from rag_pilot.corpus.inventory import take_inventory
-from rag_pilot.corpus.questions import Finding
 from rag_pilot.grading.agreement import gate
 from rag_pilot.ledger import Ledger, Tried
 from rag_pilot.pilot import Pilot

@@ -21,6 +21,8 @@ from .shares import MEANS_FROM, Share
 
 TOTAL_LEVEL = 0.05
 VERDICTS = ("kept", "not shown", "not decided")
+BROKEN_EXPECTED = 0.02
+"""Share of questions that a change is taken to break when the detectable difference is stated: 2 points."""
 CHANGED_FROM = 10
 """Under ten changed questions the interval of a mean difference cannot be relied on (simulated for this project)."""
 

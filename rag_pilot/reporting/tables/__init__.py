@@ -5,6 +5,7 @@ questions and answers only where the pilot's readers may see it.
 """
 
 from .answers import four_way, gate, headline, label_shares, progress, run, stamp
+from .candidates import imported, question_groups
 from .failures import failures, pareto, tasks, trace
 from .inventory import documents
 from .plan import cost, cost_plan, criteria, decision, decision_table, judgements
@@ -25,6 +26,7 @@ __all__ = [
     "four_way",
     "gate",
     "headline",
+    "imported",
     "index",
     "judgements",
     "label_shares",
@@ -32,6 +34,7 @@ __all__ = [
     "nothing",
     "pareto",
     "progress",
+    "question_groups",
     "retrievers",
     "run",
     "segments",

@@ -10,7 +10,8 @@ from ...analysis.intervals import normal_margin
 from ...analysis.measures import Leaks, Retrieval, Segment
 from ...analysis.shares import COUNTS_ONLY_UNDER, PERCENT_FROM, percent
 from ...building import Built
-from ...corpus.questions import SIZE, UNANSWERABLE, Finding, QuestionSet
+from ...corpus.checks import SIZE, UNANSWERABLE, Finding, summary
+from ...corpus.questions import QuestionSet
 from ...records import Question
 from ..html import Html, element, facts, listing, note, paragraph, section, table, tag
 from ..words import plural
@@ -20,16 +21,13 @@ MOST_IDS = 12
 
 def findings(found: Sequence[Finding]) -> Html:
     """What is wrong or weak in the question set, and what to do."""
-    errors = sum(f.severity == "error" for f in found)
     rows = [
-        (tag(f.severity, "bad" if f.severity == "error" else "open"), f.what, _ids(f.ids), f.what_to_do) for f in found
+        (tag(f.severity, {"error": "bad", "warning": "open"}.get(f.severity, "")), f.what, _ids(f.ids), f.what_to_do)
+        for f in found
     ]
     return section(
         paragraph(
-            element(
-                "strong",
-                f"{plural(errors, 'error')}, {plural(len(found) - errors, 'warning')}. ",
-            ),
+            element("strong", f"{summary(found)}. "),
             "Errors make numbers wrong: mend them first. Warnings make them weaker." if found else "Nothing was found.",
         ),
         table("Check of the question set", ("Weight", "What", "Questions", "What to do"), rows) if rows else None,
