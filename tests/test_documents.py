@@ -34,7 +34,7 @@ STAFF_X = Access((Entry("x.*", frozenset({"all-staff"}), line=2),))
 
 def folder_of(tmp_path: Path, files: dict[str, str | bytes]) -> Path:
     folder = tmp_path / "documents"
-    folder.mkdir()
+    folder.mkdir(parents=True)
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -146,8 +146,11 @@ def test_a_byte_order_mark_and_windows_line_ends_hide_nothing(tmp_path, mark):
     assert (document.groups, document.text) == ({"hr"}, "Salary bands")
 
 
-def test_utf_16_is_refused_not_read_as_text_without_front_matter(tmp_path):
-    assert "save the file as UTF-8" in refused(tmp_path, "---\ngroups: [hr]\n---\nx".encode("utf-16"), access=STAFF_X)
+def test_utf_16_is_read_with_its_mark_and_refused_without_never_read_as_text_without_front_matter(tmp_path):
+    text = "---\ngroups: [hr]\n---\nPłaca"
+    (document,) = read(tmp_path / "a", {"x.md": text.encode("utf-16")}).documents
+    assert (document.groups, document.text) == ({"hr"}, "Płaca")
+    assert "save the file as UTF-8" in refused(tmp_path, text.encode("utf-16-le"), access=STAFF_X)
 
 
 def test_html_may_carry_front_matter_and_its_scripts_are_not_taken_for_it(tmp_path):

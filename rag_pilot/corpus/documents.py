@@ -18,7 +18,7 @@ from ..errors import AccessError, DataError, PilotError
 from ..files import read_text
 from ..records import Document, Record
 from .access import Access
-from .convert import FORMATS, HTML, TEXT_KINDS, convert, kind_of
+from .convert import HTML, TEXT_KINDS, convert, kind_of, refusal
 from .front_matter import FrontMatter, split_front_matter
 from .markdown import first_heading
 from .read_html import decode_html
@@ -134,10 +134,8 @@ def _files(folder: Path) -> Iterator[tuple[str, str]]:
             yield ascii(name), "its name is not UTF-8; rename it"
         elif not path.is_file():
             yield name, "is a link to a folder or to nothing, which is not followed; copy its files"
-        elif kind_of(name) not in FORMATS:
-            yield name, f"files of this kind are not read; save it as one of {', '.join(FORMATS)}"
         else:
-            yield name, ""
+            yield name, refusal(name)
 
 
 def _id(name: str) -> str:

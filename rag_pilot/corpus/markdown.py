@@ -26,6 +26,8 @@ class Converted:
     title: str = ""
     updated: str = ""  # ISO date
     notes: tuple[str, ...] = ()
+    pages: int = 0  # of a PDF
+    empty_pages: int = 0  # of those, without text
 
 
 def one_line(text: str) -> str:
@@ -60,6 +62,26 @@ def table(rows: Iterable[Sequence[str]]) -> str:
     lines = ["| " + " | ".join(row + [""] * (width - len(row))) + " |" for row in cells]
     lines.insert(1, "|" + " --- |" * width)
     return "\n".join(lines)
+
+
+def spread(rows: Iterable[Iterable[tuple[str, int, int]]]) -> list[list[str]]:
+    """Cells (text, rows down, columns across) as full rows: a merged cell's text stands in each of its places.
+
+    A cell that is alone in its row stands once, however wide it is.
+    """
+    lines = [list(row) for row in rows]
+    places: dict[tuple[int, int], str] = {}
+    for r, line in enumerate(lines):
+        column = 0
+        for text, down, across in line:
+            while (r, column) in places:
+                column += 1
+            for y in range(r, min(r + max(down, 1), len(lines))):
+                for x in range(column, column + (max(across, 1) if len(line) > 1 else 1)):
+                    places.setdefault((y, x), text)
+            column += max(across, 1)
+    width = max((x for _, x in places), default=-1) + 1
+    return [[places.get((r, x), "") for x in range(width)] for r in range(len(lines))]
 
 
 def join(blocks: Iterable[str]) -> str:
