@@ -25,7 +25,7 @@ def csv_to_markdown(data: bytes) -> Converted:
 
 def delimiter_of(text: str) -> str:
     """The sign that parts the first line with words into the most cells; a comma if none does."""
-    for line in re.sub(r'"[^"]*"', "", text).split("\n"):
+    for line in re.sub(r'"[^"]*"', "x", text).split("\n"):
         if line.strip(_DELIMITERS + " "):
             return max(_DELIMITERS, key=line.count)
     return ","

@@ -166,7 +166,7 @@ def _cells(row: Tag) -> list[tuple[str, int, int]]:
 
 def _span(cell: Tag, name: str) -> int:
     written = str(cell.get(name) or "").strip()
-    return min(int(written), 1000) if written.isdecimal() else 1
+    return int(written) if written.isdecimal() else 1
 
 
 def _inline(cell: Tag) -> str:

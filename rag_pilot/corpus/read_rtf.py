@@ -94,6 +94,7 @@ class _Reader:
         self.updated = ""
         self.body, self.note, self.name = _Text(), _Text(), _Text()
         self.notes: list[str] = []
+        self.table_notes: list[str] = []
         self.fonts: dict[str, str] = {}
         self.styles: dict[str, int] = {}
         self.font = self.style = self.default_page = ""
@@ -241,7 +242,8 @@ class _Reader:
         if text.strip() or self.notes:
             self._end_table()
             self.blocks.append(heading(level, text) if level else item(text) if self.state.listed else paragraph(text))
-            self._end_notes()
+            self.blocks += [paragraph(note) for note in self.notes]
+            self.notes = []
 
     def _end_row(self) -> None:
         above = self.rows[-1] if self.rows else []
@@ -251,18 +253,15 @@ class _Reader:
             elif merged == "clvmrg" and i < len(above):
                 self.cells[i] = above[i]
         self.rows.append(self.cells)
-        self.cells = []
+        self.table_notes += self.notes
+        self.cells, self.notes = [], []
 
     def _end_table(self) -> None:
         if self.rows:
             wide = max(map(len, self.rows)) > 1
             self.blocks += [table(self.rows)] if wide else [paragraph(text) for row in self.rows for text in row]
-            self.rows = []
-            self._end_notes()
-
-    def _end_notes(self) -> None:
-        self.blocks += [paragraph(note) for note in self.notes]
-        self.notes = []
+            self.blocks += [paragraph(note) for note in self.table_notes]
+            self.rows, self.table_notes = [], []
 
 
 def _known(code_page: str) -> str:

@@ -73,14 +73,23 @@ def _check(package: ZipFile) -> int:
         if name.startswith("xl/worksheets/") and name.endswith(".xml"):
             part = package.read(name)
             cells += len(re.findall(rb"<(?:\w+:)?c[ >]", part))
+            cells += sum(_size(area.decode()) for area in re.findall(rb'mergeCell ref="([A-Z0-9:]+)"', part))
             uncalculated += len(
                 re.findall(rb"<(?:\w+:)?f(?:/>| [^>]*/>|[^>]*>[^<]*</[^>]*>)(?:<v/>|<v></v>)?</c>", part)
             )
     if cells > MOST_CELLS:
         raise DataError(
-            f"holds {cells:,} cells, more than the {MOST_CELLS:,} that are read; keep what people ask about"
+            f"holds or merges {cells:,} cells, more than the {MOST_CELLS:,} that are read; keep what people ask about"
         )
     return uncalculated
+
+
+def _size(area: str) -> int:
+    """The number of cells of an area such as A1:C9; openpyxl would make each cell of a merged one."""
+    from openpyxl.utils import range_boundaries
+
+    left, top, right, bottom = range_boundaries(area)
+    return int((right - left + 1) * (bottom - top + 1))
 
 
 def _grid(sheet: Any) -> tuple[Grid, int]:
@@ -89,7 +98,7 @@ def _grid(sheet: Any) -> tuple[Grid, int]:
     if sheet.auto_filter.ref and sheet.auto_filter.filterColumn:
         first, last = (int(n) for n in re.findall(r"\d+", sheet.auto_filter.ref))
         rows -= set(range(first, last + 1))
-    columns = {n for c in sheet.column_dimensions.values() if c.hidden for n in range(c.min, c.max + 1)}
+    columns = {n for c in sheet.column_dimensions.values() if c.hidden for n in range(c.min, min(c.max, 16384) + 1)}
     grid: Grid = {}
     gone: set[tuple[str, int]] = set()
     for (r, c), cell in sheet._cells.items():  # iter_rows would make a cell of each empty place up to the last
