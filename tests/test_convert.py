@@ -648,6 +648,7 @@ def test_the_frame_of_a_mediawiki_page_is_left_out():
     <h1 id="firstHeading">Leave</h1><ul><li>Français</li></ul><div id="mw-content-text"><div class="mw-parser-output">
     <div id="toc" class="toc"><ul><li>1 Days</li></ul></div><h2>Days<span class="mw-editsection">[edit]</span></h2>
     <p>Ten days.<sup class="reference">[3]</sup> x<sup>2</sup></p>
+    <table class="sidebar"><tr><td>This series</td><td>x</td></tr></table>
     <table class="navbox"><tr><td>All</td><td>pages</td></tr></table>
     </div><div class="printfooter">Retrieved</div></div><div id="catlinks">Categories</div></main></body>"""
     assert html_to_markdown(page).text == "# Leave\n\n## Days\n\nTen days. x2"

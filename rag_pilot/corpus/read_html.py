@@ -88,6 +88,7 @@ def _unseen(tag: Tag) -> bool:
         or tag.get("id") in _IDS
         or not _CLASSES.isdisjoint(str(name) for name in classes)
         or (tag.name == "sup" and "reference" in classes)  # [12] would be taken for a citation
+        or (tag.name == "table" and "sidebar" in classes)  # links to the pages of a series
         or bool(_HIDDEN.search(style))
     )
 

@@ -62,8 +62,11 @@ def pdf_to_markdown(data: bytes) -> Converted:
     note = f"{len(empty)} of {len(pages)} pages hold no text: {', '.join(empty)}" if empty else ""
     if len(empty) > MOST_WITHOUT_TEXT * len(pages) or not pages:
         raise DataError(f"is a scan or empty ({note or 'no pages'}); run character recognition (OCR) over it")
-    levels = _outline_levels(reader, pages) or _size_levels(pages)
-    blocks = [block for n, lines in enumerate(pages, start=1) if lines for block in _page(n, lines, levels)]
+    outline = _outline_levels(reader, pages)
+    levels = outline or _size_levels(pages)
+    blocks = [
+        block for n, lines in enumerate(pages, start=1) if lines for block in _page(n, lines, levels, not outline)
+    ]
     about = reader.metadata
     title = str(about.title or "") if about else ""
     date = about.modification_date or about.creation_date if about else None
@@ -143,15 +146,15 @@ def _without_running_lines(pages: list[list[Line]]) -> list[list[Line]]:
     return pages
 
 
-def _page(number: int, lines: list[Line], levels: dict[tuple[int, int], int]) -> Iterator[str]:
-    """The blocks of a page; lines of one heading are joined, lines of text stay lines."""
+def _page(number: int, lines: list[Line], levels: dict[tuple[int, int], int], joined: bool) -> Iterator[str]:
+    """The blocks of a page; heading lines that follow one another are `joined` or not, lines of text stay lines."""
     yield f"<!-- page {number} -->"
     text: list[str] = []
     title: list[str] = []
     level = 0
     for i, line in enumerate([*[line.text for line in lines], ""]):
         here = levels.get((number, i), 0)
-        if title and here != level:
+        if title and (here != level or not joined):
             yield heading(level, " ".join(title))
             title = []
         if here or i == len(lines):
