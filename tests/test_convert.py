@@ -5,6 +5,7 @@ from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 import docx
+import matplotlib
 import openpyxl
 import pptx
 import pypdf
@@ -21,6 +22,8 @@ from openpyxl.utils import get_column_letter
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Cm
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 
 from rag_pilot.corpus import read_xlsx, zipped
@@ -209,8 +212,8 @@ def test_docx_insertions_count_and_deletions_do_not():
     add_xml(
         document,
         "<w:p><w:r><w:t>Pay within </w:t></w:r><w:ins><w:r><w:t>30</w:t></w:r></w:ins><w:del><w:r><w:delText>14"
-        "</w:delText></w:r></w:del><w:moveFrom><w:r><w:t>7</w:t></w:r></w:moveFrom><w:r><w:t> days</w:t></w:r>"
-        "<w:r><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r></w:p>",
+        "</w:delText><w:noBreakHyphen/></w:r></w:del><w:moveFrom><w:r><w:t>7</w:t></w:r></w:moveFrom>"
+        "<w:r><w:t> days</w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r></w:p>",
     )
     add_xml(
         document,
@@ -392,6 +395,23 @@ def test_pdf_words_drawn_twice_for_bold_come_once_and_the_same_words_elsewhere_s
     assert pdf_to_markdown(file.getvalue()).text == "<!-- page 1 -->\n\nImportant\nImportant"
 
 
+def test_pdf_outline_entries_in_a_row_are_headings_of_their_own():
+    pages = [[(10, "Emergency plan"), (10, "Points"), (10, "x")]]
+    text = pdf_to_markdown(pdf_bytes(pages, outline=[("Emergency plan", 0, 0), ("Points", 0, 0)])).text
+    assert text == "<!-- page 1 -->\n\n# Emergency plan\n\n# Points\n\nx"
+
+
+def test_pdf_letters_that_are_drawn_as_one_come_apart():
+    fonts = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    pdfmetrics.registerFont(TTFont("DejaVu", str(fonts / "DejaVuSans.ttf")))
+    file = io.BytesIO()
+    canvas = Canvas(file, invariant=1)
+    canvas.setFont("DejaVu", 10)
+    canvas.drawString(72, 700, "the \ufb01rst o\ufb03ce of ½ day")
+    canvas.save()
+    assert pdf_to_markdown(file.getvalue()).text == "<!-- page 1 -->\n\nthe first office of ½ day"
+
+
 def pdf_of_places(*lines) -> bytes:
     """One page with (x, y, text) in the order of drawing."""
     file = io.BytesIO()
@@ -528,10 +548,10 @@ def test_a_damaged_part_inside_refuses_the_whole_file(kind):
     whole = office_files()[kind]
     with zipfile.ZipFile(io.BytesIO(whole)) as package:
         parts = {name: package.read(name) for name in package.namelist()}
-    stored = zip_of(parts, zipfile.ZIP_STORED)
-    broken = stored.replace(b"due in May", b"due in Mai", 1)
+    stored = zip_of(parts | {"spare.xml": "<spare/>"}, zipfile.ZIP_STORED)
     assert text_of(f"x{kind}", stored)
-    assert "is damaged" in refused(broken, f"x{kind}")
+    for part, changed in ((b"due in May", b"due in Mai"), (b"<spare/>", b"<share/>")):
+        assert "is damaged" in refused(stored.replace(part, changed, 1), f"x{kind}")
     assert "is damaged" in refused(whole[:-200], f"x{kind}")
 
 
@@ -672,6 +692,8 @@ def mhtml(*parts) -> bytes:
 
 def test_a_saved_page_is_read_in_its_own_encoding_without_its_parts():
     page = "<title>Leave</title><h1>Cong=E9s</h1><p>dix=\r\n jours, 10 =80</p><nav>Menu</nav>"
+    named = mhtml(('text/html; charset="iso-8859-2"', "<p>za=BF=F3=B3=E6</p>"))
+    assert text_of("x.mhtml", named) == "zażółć"
     data = mhtml(('text/html; charset="windows-1252"', page), ("text/css", "h1 {}"), ("image/png", "iVBOR"))
     for name in ("x.mhtml", "x.mht"):
         converted = convert(name, "", data)
@@ -855,6 +877,21 @@ def test_xlsx_empty_lines_for_looks_do_not_cut_a_table():
     )
 
 
+def test_xlsx_tables_side_by_side_are_one_only_where_they_begin_on_one_row():
+    rows = [
+        ["City", "Open", None, None, None],
+        ["Leeds", "yes", None, "Key", "Word"],
+        ["Lyon", "no", None, "L1", "near"],
+    ]
+    assert text_of("x.xlsx", xlsx_bytes(book_of(rows))) == (
+        "| City | Open |\n| --- | --- |\n| Leeds | yes |\n| Lyon | no |\n\n| Key | Word |\n| --- | --- |\n| L1 | near |"
+    )
+    rows[0][3:] = ["Desk", "Floor"]
+    assert text_of("x.xlsx", xlsx_bytes(book_of(rows))).startswith("| City | Open | Desk | Floor |\n| --- |")
+    aside = [["City", "Open", None, None], ["Leeds", "yes", None, "closed in May"]]
+    assert "| Leeds | yes | closed in May |" in text_of("x.xlsx", xlsx_bytes(book_of(aside)))
+
+
 def test_xlsx_merged_cells_stand_in_each_of_their_places_and_a_merged_title_once():
     book = book_of([["Prices 2026", None, None], ["Plan", "Price", None], [None, "month", "year"], ["Gold", 10, 100]])
     for area in ("A1:C1", "A2:A3", "B2:C2"):
@@ -956,6 +993,26 @@ def test_pptx_groups_are_read_and_hidden_shapes_slides_and_footers_are_not():
     converted = convert("x.pptx", "", pptx_bytes(deck))
     assert converted.text == "<!-- page 1 -->\n\n# Contacts\n\nCall 0800"
     assert converted.notes == ("left out: 1 hidden slides",)
+
+
+def test_pptx_diagrams_are_read():
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[5])
+    slide.shapes.title.text = "Steps"
+    a, dgm = (f"http://schemas.openxmlformats.org/drawingml/2006/{name}" for name in ("main", "diagram"))
+    points = "".join(f"<d:pt><d:t><a:p><a:r><a:t>{w}</a:t></a:r></a:p></d:t></d:pt>" for w in ("Call", "Wait"))
+    blob = f'<d:dataModel xmlns:d="{dgm}" xmlns:a="{a}"><d:ptLst>{points}</d:ptLst></d:dataModel>'.encode()
+    part = pptx.opc.package.Part(
+        pptx.opc.packuri.PackURI("/ppt/diagrams/data1.xml"), "application/xml", deck.part.package, blob
+    )
+    rid = slide.part.relate_to(part, "http://schemas.openxmlformats.org/officeDocument/2006/relationships/diagramData")
+    frame = slide.shapes.add_table(1, 1, 0, 0, 1, 1)._element
+    data = frame.find(f".//{{{a}}}graphicData")
+    data.set("uri", dgm)
+    data.remove(data[0])
+    r = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    data.append(parse_xml(f'<d:relIds xmlns:d="{dgm}" xmlns:r="{r}" r:dm="{rid}"/>'))
+    assert text_of("x.pptx", pptx_bytes(deck)) == "<!-- page 1 -->\n\n# Steps\n\n- Call\n- Wait"
 
 
 # -- ODT ---------------------------------------------------------------------------------------------------------------
