@@ -1,7 +1,7 @@
 """Text and JSON Lines on disk: read with their line numbers, written whole or not at all.
 
-Files are UTF-8 with `\n`; readers also take a byte order mark, Windows line ends and cp1252. What the rows mean is not
-known here.
+Files are UTF-8 with `\n`; readers also take a byte order mark, UTF-16 with one, Windows line ends and cp1252. What the
+rows mean is not known here.
 """
 
 from __future__ import annotations
@@ -21,16 +21,26 @@ R = TypeVar("R", bound=Record)
 
 
 def read_text(path: Path) -> str:
-    """A text file as UTF-8 with or without a BOM, else cp1252, line ends folded to `\\n`."""
-    data = path.read_bytes()
+    """A text file's text, decoded as `decode` does; a DataError names the file."""
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
+        return decode(path.read_bytes())[0]
+    except DataError as fault:
+        raise DataError(f"{path}: {fault}") from None
+
+
+def decode(data: bytes) -> tuple[str, str]:
+    """(text, encoding): UTF-8 with or without a BOM, UTF-16 with one, else cp1252; line ends folded to `\\n`."""
+    marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    reason = ""
+    for encoding, codec in (
+        {"UTF-16": "utf-16"}.items() if marked else {"UTF-8": "utf-8-sig", "cp1252": "cp1252"}.items()
+    ):
         try:
-            text = data.decode("cp1252")
+            return data.decode(codec).replace("\r\n", "\n").replace("\r", "\n"), encoding
         except UnicodeDecodeError as fault:
-            raise DataError(f"{path}: neither UTF-8 nor cp1252 ({fault}); save the file as UTF-8") from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+            reason = str(fault)
+    said = "marked as UTF-16 but is not" if marked else "neither UTF-8 nor cp1252"
+    raise DataError(f"{said} ({reason}); save the file as UTF-8")
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

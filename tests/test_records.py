@@ -47,6 +47,7 @@ def test_blank_lines_are_no_records_and_still_count_in_the_numbers_of_lines(tmp_
         '{"q": "où – 5 €"}\r\n{"q": "b"}\r\n'.encode(),
         '{"q": "où – 5 €"}\r{"q": "b"}'.encode(),
         '{"q": "où – 5 €"}\n{"q": "b"}\n'.encode("cp1252"),
+        '{"q": "où – 5 €"}\r\n{"q": "b"}\n'.encode("utf-16"),
     ],
 )
 def test_a_mark_of_byte_order_other_line_ends_and_cp1252_change_nothing(tmp_path: Path, data: bytes) -> None:
@@ -62,6 +63,8 @@ def test_separators_of_lines_inside_a_text_do_not_end_its_line(tmp_path: Path) -
 def test_bytes_of_no_known_encoding_are_refused_with_the_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"rows\.jsonl: neither UTF-8 nor cp1252"):
         read_text(written(tmp_path, b"\x81\x8d"))
+    with pytest.raises(DataError, match=r"rows\.jsonl: marked as UTF-16 but is not"):
+        read_text(written(tmp_path, b"\xff\xfea"))
 
 
 @pytest.mark.parametrize(

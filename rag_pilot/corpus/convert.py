@@ -7,13 +7,21 @@ Who may open a file is not known here.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from ..errors import DataError
+from ..files import decode
 from .markdown import Converted
+from .read_csv import csv_to_markdown
 from .read_docx import docx_to_markdown
-from .read_html import html_to_markdown
+from .read_html import decoded, html_to_markdown
+from .read_mhtml import mhtml_to_markdown
+from .read_odt import odt_to_markdown
 from .read_pdf import pdf_to_markdown
+from .read_pptx import pptx_to_markdown
+from .read_rtf import rtf_to_markdown
+from .read_xlsx import xlsx_to_markdown
 
 HTML = (".html", ".htm")
 TEXT_KINDS = (".md", ".txt", *HTML)
@@ -22,8 +30,36 @@ TEXT_KINDS = (".md", ".txt", *HTML)
 _FROM_BYTES: dict[str, Callable[[bytes], Converted]] = {
     ".docx": docx_to_markdown,
     ".pdf": pdf_to_markdown,
+    ".pptx": pptx_to_markdown,
+    ".xlsx": xlsx_to_markdown,
+    ".csv": csv_to_markdown,
+    ".tsv": csv_to_markdown,
+    ".odt": odt_to_markdown,
+    ".rtf": rtf_to_markdown,
+    ".mhtml": mhtml_to_markdown,
+    ".mht": mhtml_to_markdown,
 }
 FORMATS = (*TEXT_KINDS, *_FROM_BYTES)
+
+_REMEDIES = {
+    "is an old Word file; open it and save it as .docx": ".doc .dot .wps",
+    "is an old Excel file; open it and save it as .xlsx": ".xls .xlt",
+    "is an old PowerPoint file; open it and save it as .pptx": ".ppt .pps .pot",
+    "is a Word file with macros or a template; save it as .docx": ".docm .dotx .dotm",
+    "is a workbook with macros, a binary one or a template; save it as .xlsx": ".xlsm .xlsb .xltx .xltm",
+    "is a slide show, a template or has macros; save it as .pptx": ".ppsx .pptm .potx .potm .ppsm",
+    "is a spreadsheet; save it as .xlsx": ".ods .numbers .gsheet",
+    "is a set of slides; save it as .pptx": ".odp .key .gslides",
+    "is a text of another program; save it as .docx": ".pages .gdoc .wpd .ott .sxw .one",
+    "is a mail; save what people need of it as a document": ".msg .eml .pst .mbox",
+    "is a picture; if it holds text, run character recognition (OCR) over it and save a PDF": (
+        ".png .jpg .jpeg .gif .bmp .tif .tiff .webp .heic .svg .ico"
+    ),
+    "is a recording; put its transcript beside it as a document": ".mp3 .wav .m4a .mp4 .mov .avi .mkv .wmv .webm .ogg",
+    "is an archive; unpack it": ".zip .7z .rar .gz .tar .tgz",
+    "is only a link; save the page or file that it leads to": ".url .lnk .webloc",
+}
+_REMEDY = {kind: reason for reason, kinds in _REMEDIES.items() for kind in kinds.split()}
 
 
 def kind_of(name: str) -> str:
@@ -33,9 +69,11 @@ def kind_of(name: str) -> str:
 
 def refusal(name: str) -> str:
     """Why files of this kind are not read and what to do; empty for those that are."""
-    return (
-        "" if kind_of(name) in FORMATS else f"files of this kind are not read; save it as one of {', '.join(FORMATS)}"
-    )
+    kind = kind_of(name)
+    if kind in FORMATS:
+        return ""
+    ending = f"ending in {kind}" if kind else "without an ending"
+    return _REMEDY.get(kind) or f"files {ending} are not read; save it as one of {', '.join(FORMATS)}"
 
 
 def convert(name: str, body: str, data: bytes) -> Converted:
@@ -43,10 +81,22 @@ def convert(name: str, body: str, data: bytes) -> Converted:
     kind = kind_of(name)
     try:
         if kind in _FROM_BYTES:
-            return _FROM_BYTES[kind](data)
-        return html_to_markdown(body) if kind in HTML else Converted(body)
+            converted = _FROM_BYTES[kind](data)
+        else:
+            converted = html_to_markdown(body) if kind in HTML else Converted(body)
+        encoding = _encoding(kind, data, name)
     except DataError as fault:
         raise DataError(f"{name}: {fault}") from None
+    except RecursionError:
+        raise DataError(f"{name}: is nested too deep to be read; save it again in a simpler form") from None
     except Exception as fault:  # a damaged file makes the readers raise almost anything
         cause = " ".join(str(fault).split())[:200]
         raise DataError(f"{name}: is damaged ({type(fault).__name__}: {cause}); open it and save it again") from None
+    said = () if encoding.upper() == "UTF-8" else (f"read as {encoding}; save it as UTF-8 if letters look wrong",)
+    return replace(converted, notes=(*converted.notes, *said))
+
+
+def _encoding(kind: str, data: bytes, name: str) -> str:
+    if kind in HTML:
+        return decoded(data, name)[1]
+    return decode(data)[1] if kind in (".md", ".txt", ".csv", ".tsv") else "UTF-8"

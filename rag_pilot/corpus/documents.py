@@ -132,7 +132,7 @@ def read_document(folder: Path, name: str, access: Access, sources: Sources = So
     entry, id_ = access.of(name), id_of(name, sources.ids)
     document = Document(
         id=id_,
-        title=values.get("title") or first_heading(converted.text) or converted.title or PurePosixPath(id_).name,
+        title=values.get("title") or _title(name, converted) or PurePosixPath(id_).name,
         text=converted.text,
         groups=groups,
         path=name,
@@ -150,6 +150,11 @@ def read_document(folder: Path, name: str, access: Access, sources: Sources = So
 def read_groups(folder: Path, name: str, access: Access, sources: Sources = Sources()) -> frozenset[str]:
     """Who may open a file now, its text not converted; a PilotError where nobody may, or it cannot be established."""
     return _settle(name, _read(folder, name, sources)[0], access)
+
+
+def _title(name: str, converted: Converted) -> str:
+    """What a file calls itself; the first heading of a workbook is the name of a sheet."""
+    return ("" if kind_of(name) == ".xlsx" else first_heading(converted.text)) or converted.title
 
 
 def why_stale(document: Document, today: date, fresh_days: int = 0) -> str:

@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 _PARSER = MarkdownIt("commonmark")
 _ACTIVE = re.compile(r"^(#{1,6}(?=\s|$)|`{3}|~{3}|<(?=[!?]|(?:script|pre|style|textarea)\b)|=+$|-+$)", re.IGNORECASE)
 _UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff\ud800-\udfff\x00-\x08\x0e-\x1b\x7f]")
+_MOST_COLUMNS = 1000  # that one cell takes, whatever it says
 _ITEM = re.compile(r"\s*(?:-|\d+\.) ")
 
 
@@ -62,6 +63,27 @@ def table(rows: Iterable[Sequence[str]]) -> str:
     lines = ["| " + " | ".join(row + [""] * (width - len(row))) + " |" for row in cells]
     lines.insert(1, "|" + " --- |" * width)
     return "\n".join(lines)
+
+
+def spread(rows: Iterable[Iterable[tuple[str, int, int]]]) -> list[list[str]]:
+    """Cells (text, rows down, columns across) as full rows: a merged cell's text stands in each of its places.
+
+    A cell that is alone in its row stands once, however wide it is.
+    """
+    lines = [list(row) for row in rows]
+    places: dict[tuple[int, int], str] = {}
+    for r, line in enumerate(lines):
+        column = 0
+        for text, down, across in line:
+            while (r, column) in places:
+                column += 1
+            wide = min(max(across, 1), _MOST_COLUMNS)
+            for y in range(r, min(r + max(down, 1), len(lines))):
+                for x in range(column, column + (wide if len(line) > 1 else 1)):
+                    places.setdefault((y, x), text)
+            column += wide
+    width = max((x for _, x in places), default=-1) + 1
+    return [[places.get((r, x), "") for x in range(width)] for r in range(len(lines))]
 
 
 def join(blocks: Iterable[str]) -> str:

@@ -1,4 +1,7 @@
-"""HTML -> Markdown: words stay whole, blocks stay apart, and what a browser would not show is left out."""
+"""HTML -> Markdown: words stay whole, blocks stay apart, and what a browser would not show is left out.
+
+So is what surrounds the text: navigation, a site's footer, and the frame of MediaWiki and Confluence pages.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from bs4.dammit import EncodingDetector
 from bs4.element import NavigableString
 
 from ..errors import DataError
-from .markdown import Converted, heading, item, join, one_line, paragraph, table
+from .markdown import Converted, heading, item, join, one_line, paragraph, spread, table
 
 _UNSEEN = {"script", "style", "template", "noscript", "nav", "title", "svg"}
 _BLOCKS = """address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure
@@ -18,16 +21,26 @@ footer form h1 h2 h3 h4 h5 h6 header hr html legend li main ol option p pre sect
 th thead tr ul"""
 _APART = frozenset(_BLOCKS.split())
 _BROWSERS_READ = {"iso-8859-1": "cp1252", "latin-1": "cp1252", "latin1": "cp1252", "us-ascii": "cp1252"}
+_ROLES = {"navigation", "search", "contentinfo"}
+_IDS = {"breadcrumb-section", "footer"}  # of Confluence
+_AROUND = """page-metadata toc-macro mw-editsection mw-jump-link mw-indicators navbox navbox-styles sistersitebox
+side-box printfooter catlinks toc noprint"""
+_CLASSES = frozenset(_AROUND.split())
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 
 
 def decode_html(data: bytes, name: str) -> str:
     """The text of an HTML file: UTF-8 where it is, else as its mark or declaration says, else cp1252."""
+    return decoded(data, name)[0]
+
+
+def decoded(data: bytes, name: str) -> tuple[str, str]:
+    """(text, encoding) of an HTML file, as `decode_html` finds them."""
     declared = EncodingDetector.find_declared_encoding(data, is_html=True) or "cp1252"
     marked = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else declared
     for encoding in ("utf-8-sig", _BROWSERS_READ.get(marked, marked)):
         try:
-            return data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
+            return data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n"), encoding.removesuffix("-sig")
         except (ValueError, LookupError):
             continue
     raise DataError(f"{name}: is neither UTF-8 nor {marked}; save the page as UTF-8")
@@ -39,10 +52,18 @@ def html_to_markdown(text: str) -> Converted:
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
         soup = BeautifulSoup(text, "lxml")
     writer = _Writer()
-    writer.walk(soup)
-    writer.flush()
+    for part in _content(soup):
+        writer.tag(part)
+        writer.flush()
     title = one_line(soup.title.get_text()) if soup.title else ""
     return Converted(join(writer.blocks), title=title, updated=_updated(soup))
+
+
+def _content(soup: BeautifulSoup) -> list[Tag]:
+    """The whole page, or title and text of a MediaWiki page, whose languages, tools and search stand around them."""
+    text = soup.find(id="mw-content-text")
+    title = soup.find(id="firstHeading")
+    return [part for part in (title, text) if isinstance(part, Tag)] if isinstance(text, Tag) else [soup]
 
 
 def _updated(soup: BeautifulSoup) -> str:
@@ -59,7 +80,17 @@ def _unseen(tag: Tag) -> bool:
     style = str(tag.get("style") or "")
     if tag.name == "footer" and not tag.find_parent(["main", "article", "section"]):  # of the site, not of a text
         return True
-    return tag.name in _UNSEEN or tag.has_attr("hidden") or bool(_HIDDEN.search(style))
+    classes = tag.get_attribute_list("class")
+    return (
+        tag.name in _UNSEEN
+        or tag.has_attr("hidden")
+        or tag.get("role") in _ROLES
+        or tag.get("id") in _IDS
+        or not _CLASSES.isdisjoint(str(name) for name in classes)
+        or (tag.name == "sup" and "reference" in classes)  # [12] would be taken for a citation
+        or (tag.name == "table" and "sidebar" in classes)  # links to the pages of a series
+        or bool(_HIDDEN.search(style))
+    )
 
 
 class _Writer:
@@ -103,7 +134,7 @@ class _Writer:
             if caption := tag.find("caption", recursive=False):
                 self.walk(caption)
                 self.flush()
-            self.blocks.append(table([_inline(cell) for cell in row.find_all(["th", "td"])] for row in _rows(tag)))
+            self.blocks.append(table(spread(_cells(row) for row in _rows(tag))))
         elif tag.name == "pre":
             self.blocks.append(_fenced(tag.get_text()))
         elif re.fullmatch("h[1-6]", tag.name):
@@ -129,12 +160,21 @@ def _rows(tag: Tag) -> list[Tag]:
     return [row for row in tag.find_all("tr") if not any(_unseen(t) for t in [row, *row.parents])]
 
 
+def _cells(row: Tag) -> list[tuple[str, int, int]]:
+    cells = [cell for cell in row.find_all(["th", "td"]) if not _unseen(cell)]
+    return [(_inline(cell), _span(cell, "rowspan"), _span(cell, "colspan")) for cell in cells]
+
+
+def _span(cell: Tag, name: str) -> int:
+    written = str(cell.get(name) or "").strip()
+    return int(written) if written.isdecimal() else 1
+
+
 def _inline(cell: Tag) -> str:
     """The words of a table cell, its blocks apart."""
     writer = _Writer()
-    if not _unseen(cell):
-        writer.walk(cell)
-        writer.flush()
+    writer.walk(cell)
+    writer.flush()
     return " ".join(writer.blocks)
 
 

@@ -1,6 +1,7 @@
 """PDF -> Markdown: the text layer page by page, each page under its mark, headings from the outline or the type size.
 
-Pages without text are counted and named. There is no character recognition: a scan is refused, not half read.
+Pages without text are counted and named. There is no character recognition: a scan is refused, not half read. Text
+comes in the order in which the file draws it, which keeps columns apart; what is drawn late is put where it stands.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ import io
 import logging
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from pypdf import PdfReader
 from pypdf.errors import DependencyError, FileNotDecryptedError
@@ -29,7 +31,19 @@ _LONGEST_HEADING = 120  # characters
 _LEVELS = 3  # type sizes that are told apart
 _STANDARD_TITLES = {"untitled", "(anonymous)", "anonymous"}
 
-Line = tuple[str, float]  # text, type size in points
+_LIGATURES = {c: unicodedata.normalize("NFKC", chr(c)) for c in range(0xFB00, 0xFB07)}  # the one letter fi -> f, i
+_SAME_PLACE = 1.0  # points: bold is sometimes faked by drawing a word twice, a hair apart
+_LEAST_NUMBERED = 10  # lines from which on a margin of line numbers is taken for one
+
+
+class Line(NamedTuple):
+    """A line of a page, with the place where it begins, in points from the lower left corner."""
+
+    text: str
+    size: float
+    x: float = 0.0
+    y: float = 0.0
+
 
 logging.getLogger("pypdf").setLevel(logging.ERROR)  # it warns on every repaired file; what cannot be read raises
 
@@ -38,15 +52,21 @@ def pdf_to_markdown(data: bytes) -> Converted:
     """The text of all pages with a line `<!-- page N -->` before each; a scan or protected file is a DataError."""
     try:
         reader = PdfReader(io.BytesIO(data))
-        pages = _without_running_lines([_lines(page) for page in reader.pages])
+        drawn = _without_running_lines([_lines(page) for page in reader.pages])
+        upright = [not page.rotation for page in reader.pages]
     except (FileNotDecryptedError, DependencyError):
         raise DataError("is protected; save it without password and restrictions") from None
+    placed = [_in_place(lines) if up else lines for lines, up in zip(drawn, upright, strict=True)]
+    pages = _without_running_lines(placed)  # once more: what stands first and last need not be drawn so
     empty = [str(n) for n, lines in enumerate(pages, start=1) if not lines]
     note = f"{len(empty)} of {len(pages)} pages hold no text: {', '.join(empty)}" if empty else ""
     if len(empty) > MOST_WITHOUT_TEXT * len(pages) or not pages:
         raise DataError(f"is a scan or empty ({note or 'no pages'}); run character recognition (OCR) over it")
-    levels = _outline_levels(reader, pages) or _size_levels(pages)
-    blocks = [block for n, lines in enumerate(pages, start=1) if lines for block in _page(n, lines, levels)]
+    outline = _outline_levels(reader, pages)
+    levels = outline or _size_levels(pages)
+    blocks = [
+        block for n, lines in enumerate(pages, start=1) if lines for block in _page(n, lines, levels, not outline)
+    ]
     about = reader.metadata
     title = str(about.title or "") if about else ""
     date = about.modification_date or about.creation_date if about else None
@@ -62,43 +82,79 @@ def pdf_to_markdown(data: bytes) -> Converted:
 
 def _lines(page: Any) -> list[Line]:
     """The lines of a page that hold text, each with the size of most of its characters."""
-    pieces: list[tuple[str, float]] = []
+    pieces: list[Line] = []
+    drawn: dict[str, list[tuple[float, float]]] = {}
 
     def visit(text: str, cm: Sequence[float], tm: Sequence[float], _font: Any, size: float) -> None:
-        pieces.append((text, abs(size) * math.hypot(tm[2], tm[3]) * math.hypot(cm[2], cm[3])))
+        x, y = (tm[4] * cm[i] + tm[5] * cm[i + 2] + cm[i + 4] for i in (0, 1))
+        if word := text.strip():
+            places = drawn.setdefault(word, [])
+            if any(abs(x - left) < _SAME_PLACE and abs(y - low) < _SAME_PLACE for left, low in places):
+                return
+            places.append((x, y))
+        pieces.append(Line(text, abs(size) * math.hypot(tm[2], tm[3]) * math.hypot(cm[2], cm[3]), x, y))
 
     page.extract_text(visitor_text=visit)
     lines: list[Line] = []
-    text, sizes = "", Counter[float]()
-    for piece, size in [*pieces, ("\n", 0.0)]:
-        for i, part in enumerate(piece.split("\n")):
+    text, sizes, begin = "", Counter[float](), (0.0, 0.0)
+    for piece in [*pieces, Line("\n", 0.0)]:
+        for i, part in enumerate(piece.text.split("\n")):
             if i:
                 if paragraph(text):
-                    lines.append((text, sizes.most_common(1)[0][0]))
+                    lines.append(Line(text, sizes.most_common(1)[0][0], *begin))
                 text, sizes = "", Counter[float]()
-            text += part
-            sizes[round(size, 1)] += len(part.strip())
-    return lines
+            if part.strip() and not text.strip():
+                begin = (piece.x, piece.y)
+            text += part.translate(_LIGATURES)
+            sizes[round(piece.size, 1)] += len(part.strip())
+    return _without_line_numbers(lines)
+
+
+def _without_line_numbers(lines: list[Line]) -> list[Line]:
+    """The lines without a margin that numbers them, which is drawn as a run of lines 1, 2, 3 ..."""
+    numbers = [int(text) if (text := line.text.strip()).isdecimal() else None for line in lines]
+    runs = groupby(range(len(lines)), key=lambda i: None if (n := numbers[i]) is None else n - i)
+    kept: list[int] = []
+    for step, run in runs:
+        places = list(run)
+        kept += [] if step is not None and len(places) >= _LEAST_NUMBERED else places
+    return [lines[i] for i in kept]
+
+
+def _in_place(lines: list[Line]) -> list[Line]:
+    """The lines with those that are drawn late put back: lines above the one drawn before and alone at their height.
+
+    The first line of a second column is above the last of the first, too, but not alone at its height.
+    """
+    placed: list[Line] = []
+    above, moving = None, False
+    for line in lines:
+        alone = not any(abs(other.y - line.y) < line.size / 2 for other in lines if other is not line)
+        moving = alone and above is not None and (moving or line.y > above.y)
+        at = next((i for i, other in enumerate(placed) if moving and other.y < line.y), len(placed))
+        placed.insert(at, line)
+        above = line
+    return placed
 
 
 def _without_running_lines(pages: list[list[Line]]) -> list[list[Line]]:
     """Pages without a first or last line that all of them share but for its digits: 'Page 3', a running head."""
     for place in (0, -1):
-        ends = {re.sub(r"\d+", "0", fold(lines[place][0])) for lines in pages if len(lines) > 1}
+        ends = {re.sub(r"\d+", "0", fold(lines[place].text)) for lines in pages if len(lines) > 1}
         if len(ends) == 1 and len(pages) > 1 and all(len(lines) > 1 for lines in pages):
             pages = [lines[1:] if place == 0 else lines[:-1] for lines in pages]
     return pages
 
 
-def _page(number: int, lines: list[Line], levels: dict[tuple[int, int], int]) -> Iterator[str]:
-    """The blocks of a page; lines of one heading are joined, lines of text stay lines."""
+def _page(number: int, lines: list[Line], levels: dict[tuple[int, int], int], joined: bool) -> Iterator[str]:
+    """The blocks of a page; heading lines that follow one another are `joined` or not, lines of text stay lines."""
     yield f"<!-- page {number} -->"
     text: list[str] = []
     title: list[str] = []
     level = 0
-    for i, (line, _) in enumerate([*lines, ("", 0.0)]):
+    for i, line in enumerate([*[line.text for line in lines], ""]):
         here = levels.get((number, i), 0)
-        if title and here != level:
+        if title and (here != level or not joined):
             yield heading(level, " ".join(title))
             title = []
         if here or i == len(lines):
@@ -122,8 +178,8 @@ def _outline_levels(reader: PdfReader, pages: list[list[Line]]) -> dict[tuple[in
                 walk(entry, level + 1)
                 continue
             number = (reader.get_destination_page_number(entry) or 0) + 1
-            for i, (line, _) in enumerate(pages[number - 1]):
-                if fold(line) == fold(str(entry.title)) and (number, i) not in levels:
+            for i, line in enumerate(pages[number - 1]):
+                if fold(line.text) == fold(str(entry.title)) and (number, i) not in levels:
                     levels[number, i] = level
                     break
 
@@ -134,13 +190,13 @@ def _outline_levels(reader: PdfReader, pages: list[list[Line]]) -> dict[tuple[in
 def _size_levels(pages: list[list[Line]]) -> dict[tuple[int, int], int]:
     """Heading levels by (page, line): short lines in a type larger than that of most of the text, largest first."""
     letters = Counter[float]()
-    for line, size in (line for lines in pages for line in lines):
-        letters[size] += len(line)
+    for line in (line for lines in pages for line in lines):
+        letters[line.size] += len(line.text)
     body = letters.most_common(1)[0][0]
     larger: dict[tuple[int, int], float] = {}
     for number, lines in enumerate(pages, start=1):
-        for size, run in groupby(enumerate(lines), key=lambda numbered: numbered[1][1]):
-            places, texts = zip(*((i, text) for i, (text, _) in run), strict=True)
+        for size, run in groupby(enumerate(lines), key=lambda numbered: numbered[1].size):
+            places, texts = zip(*((i, line.text) for i, line in run), strict=True)
             heading_text = " ".join(texts)
             if (
                 size >= _LARGER * body
