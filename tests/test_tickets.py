@@ -90,7 +90,7 @@ def test_numbers_of_a_workbook_are_written_as_it_shows_them(tmp_path):
         ("id", "question"), *((n, f"{i}?") for i, n in enumerate(numbers) if i != 1), formats={"A4": "00000"}
     )
     ids = [id_ for id_, _ in pairs(imported(tmp_path, sheet, "t.xlsx")[1])]
-    assert ids == ["417", "2.5", "00007", "123456789012345", "2026-01-31", "2026-01-31 09:30:00", "true"]
+    assert ids == ["417", "2.5", "00007", "123456789012345", "2026-01-31", "2026-01-31 09:30", "true"]
 
 
 def test_a_whole_number_that_a_workbook_keeps_with_decimals_is_written_without(tmp_path):

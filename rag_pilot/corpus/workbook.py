@@ -6,13 +6,12 @@ A number is written as Excel shows it: 417.0 is "417", 00417 stays so where the 
 
 from __future__ import annotations
 
-import re
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
 from ..errors import DataError
+from .cells import shown
 from .columns import names_a_question
 
 EXACT_BELOW = 10**15
@@ -76,14 +75,4 @@ def _text(cell: Any) -> tuple[str, str]:
         return str(value).lower(), ""
     if isinstance(value, float) and abs(value) >= EXACT_BELOW:
         return str(value), "holds a number of more than 15 digits, which Excel cuts: format the column as text first"
-    if isinstance(value, int | float):
-        whole = str(int(value)) if value == int(value) else repr(value)
-        return whole.zfill(_shown_digits(cell.number_format)), ""
-    if isinstance(value, datetime) and value.time() == value.min.time():
-        return value.date().isoformat(), ""
-    return str(value), ""
-
-
-def _shown_digits(number_format: str | None) -> int:
-    """How many digits a format such as 00000 shows at least."""
-    return len(number_format) if number_format and re.fullmatch(r"0+", number_format) else 0
+    return shown(value, cell.number_format or "General"), ""
