@@ -21,8 +21,9 @@ README = """\
 
 | file | what it holds |
 |---|---|
-| `documents/` | the documents: .md, .txt, .html, .docx, .pdf, in folders as you like; nothing else |
+| `documents/` | the documents: .md, .txt, .html, .mhtml, .docx, .odt, .rtf, .pdf, .pptx, .xlsx, .csv, in folders as you like |
 | `access.csv` | who may open them, where the file itself does not say so: `path,groups,owner,sensitivity` |
+| `documents.csv` | what else a file cannot say of itself, if you like: `path,title,link,updated,review_by,lang` |
 | `questions.jsonl` | one question a line, as people really asked it |
 | `glossary.toml` | what staff call things -> the words of the documents |
 | `pilot.toml` | the settings, and the criteria that are locked before the first run |
