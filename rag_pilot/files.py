@@ -6,6 +6,7 @@ known here.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tempfile
@@ -13,39 +14,50 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
+from filelock import FileLock, Timeout
+
 from .errors import DataError
 from .identity import plain
 from .records import Record
 
 R = TypeVar("R", bound=Record)
 
+LOCK_SECONDS = 1.0  # less than a form waits before it says that the kernel does not answer
+
 
 def read_text(path: Path) -> str:
     """A text file as UTF-8 with or without a BOM, else cp1252, line ends folded to `\\n`."""
-    data = path.read_bytes()
+    return decode(path, path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def decode(path: Path, data: bytes) -> str:
+    """The bytes of a file as text, its BOM left out, its line ends as they are."""
     try:
-        text = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         try:
-            text = data.decode("cp1252")
+            return data.decode("cp1252")
         except UnicodeDecodeError as fault:
             raise DataError(f"{path}: neither UTF-8 nor cp1252 ({fault}); save the file as UTF-8") from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """(line number, object) for each line that is not blank; anything but a JSON object is a DataError with its
     line."""
     for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
-        except (ValueError, RecursionError) as fault:
-            raise DataError(f"{path}, line {number}: not a JSON object ({fault}); mend or remove the line") from None
-        if not isinstance(row, dict):
-            raise DataError(f"{path}, line {number}: found {type(row).__name__}, expected one JSON object per line")
-        yield number, row
+        if line.strip():
+            yield number, json_object(path, number, line)
+
+
+def json_object(path: Path, number: int, line: str) -> dict[str, Any]:
+    """The object that one line of a file holds."""
+    try:
+        row = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
+    except (ValueError, RecursionError) as fault:
+        raise DataError(f"{path}, line {number}: not a JSON object ({fault}); mend or remove the line") from None
+    if not isinstance(row, dict):
+        raise DataError(f"{path}, line {number}: found {type(row).__name__}, expected one JSON object per line")
+    return row
 
 
 def _refuse_constant(name: str) -> None:
@@ -98,17 +110,50 @@ def write_jsonl(path: Path, rows: Iterable[Record | Mapping[str, Any]]) -> None:
 
 
 def append_jsonl(path: Path, row: Record | Mapping[str, Any]) -> None:
-    """Append one whole line, flushed to the disk before returning.
+    """Append one whole line, flushed to the disk before returning, or nothing.
 
     A file that ends in half a line (an interrupted write) is first cut back to its last whole line; the cut piece is
     kept beside it as `NAME.cut`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+b") as file:
-        cut_half_line(path, file)
-        file.write((dumps(row) + "\n").encode())
-        file.flush()
-        os.fsync(file.fileno())
+    before = None
+    try:
+        with path.open("a+b") as file:
+            cut_half_line(path, file)
+            before = file.seek(0, os.SEEK_END)
+            file.write((dumps(row) + "\n").encode())
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        if before is not None:
+            with contextlib.suppress(OSError):
+                os.truncate(path, before)
+        raise
+
+
+@contextlib.contextmanager
+def saving(path: Path) -> Iterator[None]:
+    """Hold the lock of a file while it is read and written; what prevents that is a DataError: nothing was saved."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(path.with_name(f".{path.name}.lock"), timeout=LOCK_SECONDS):
+            yield
+    except Timeout:
+        raise DataError(f"{path}: nothing was saved: another program holds the file; try again") from None
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise DataError(f"{path}: nothing was saved: {reason}; mend that and try again") from None
+
+
+def whole_lines(path: Path) -> tuple[str, str]:
+    """(the whole lines of a file, line ends folded; the half line at its end or nothing); no file is no line."""
+    data = path.read_bytes() if path.exists() else b""
+    cut = data.rfind(b"\n") + 1
+    try:
+        json.loads(data[cut:] or b"{}")
+    except ValueError:
+        return decode(path, data[:cut]).replace("\r\n", "\n"), data[cut:].decode("utf-8", "replace")
+    return decode(path, data).replace("\r\n", "\n"), ""
 
 
 def cut_half_line(path: Path, file: BinaryIO) -> None:

@@ -21,6 +21,12 @@ def fold(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split()).casefold()
 
 
+def fold_word(text: str) -> str:
+    """Case and accents folded: Straße and STRASSE, łódź and lodz, café and CAFE are one word."""
+    plain = unicodedata.normalize("NFKD", text.casefold().replace("ł", "l"))
+    return plain if plain.isascii() else "".join(c for c in plain if not unicodedata.combining(c))
+
+
 def answer_sha(text: str | None, passage_ids: Iterable[str]) -> str:
     """The hash that a label belongs to: the folded text with every [n] replaced by the id of the n-th passage shown.
 
