@@ -11,6 +11,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from itertools import filterfalse
 from typing import Any
 
 from .errors import DataError
@@ -24,7 +25,7 @@ def fold(text: str) -> str:
 def fold_word(text: str) -> str:
     """Case and accents folded: Straße and STRASSE, łódź and lodz, café and CAFE are one word."""
     plain = unicodedata.normalize("NFKD", text.casefold().replace("ł", "l"))
-    return plain if plain.isascii() else "".join(c for c in plain if not unicodedata.combining(c))
+    return plain if plain.isascii() else "".join(filterfalse(unicodedata.combining, plain))
 
 
 def answer_sha(text: str | None, passage_ids: Iterable[str]) -> str:
