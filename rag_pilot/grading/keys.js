@@ -46,7 +46,7 @@ function render({ model, el }) {
     drawn = performance.now();
     if (find(".rp-page")) find(".rp-page").inert = false;
     for (const box of root().querySelectorAll("[data-keep]")) {
-      const mark = box.querySelector("mark");
+      const mark = "source" in box.dataset && box.querySelector("mark");
       box.scrollTop = scrolled.get(box.dataset.keep) ?? (mark ? mark.offsetTop - box.clientHeight / 3 : 0);
     }
     find(".rp-status[role=alert]")?.scrollIntoView({ block: "nearest" });

@@ -31,6 +31,7 @@ def question_page(session: WritingSession, heading: str) -> str:
     what = " · ".join(str(row[name]) for name in ("id", "lang", "source") if row.get(name))
     decided = "" if row["answerable"] is None else say["change_recorded"]
     state = say["not_complete"].format(faults[0]) if faults else decided
+    why = _line("w", "why", say["why_changed"], session.why) if decided else ""
     known = (("y", "yes", True), ("n", "no", False))
     return f"""{heading}
 <h3 class="rp-question" tabindex="0">{escape(row["question"])}</h3>
@@ -41,14 +42,13 @@ def question_page(session: WritingSession, heading: str) -> str:
 {"".join(button(key, say[name], pressed=draft.answerable is value) for key, name, value in known)}</div>
 {_area("e", "expected", say["expected"], draft.expected)}
 <div class="rp-row rp-chosen"><span>{escape(say["document"])}</span>{_chosen(session)}</div>
-<div class="rp-take">{_area("q", "quote", say["quote"], draft.quote, " data-takes")}{button("q", say["take"])}</div>
+<div class="rp-quote">{_area("", "quote", say["quote"], draft.quote, " data-takes")}{button("q", say["take"])}</div>
 <div>{_line("g", "groups", say["asker_groups"].format(session.desk.everyone), draft.groups, say["groups_hint"])}
 <div class="rp-row rp-groups">{_groups(session)}</div></div>
 <div class="rp-pair">{_line("c", "category", say["category"], draft.category, listed=session.desk.categories)}
 <div class="rp-take">{_line("v", "validated_by", say["validated_by"], draft.validated_by)}{
         button("m", say["me"], pressed=draft.validated_by == session.author)
     }</div></div>
-{_line("w", "why", say["why_changed"], session.why) if decided else ""}
 </div>
 <div class="rp-column">
 <div class="rp-take rp-fields">{_line("f", "search", say["find"], session.words, say["find_hint"], enter="find")}{
@@ -58,7 +58,7 @@ def question_page(session: WritingSession, heading: str) -> str:
 {_document(session)}
 </div>
 </div>
-<div class="rp-row">{button("Enter", say["save"], strong=True)}<span class="rp-gap"></span></div>
+<div class="rp-row rp-fields rp-last">{button("Enter", say["save"], strong=True)}{why}</div>
 {help_page(say)}"""
 
 
@@ -94,7 +94,8 @@ def quote_spans(text: str, quote: str) -> list[tuple[int, int]]:
 
 
 def _area(key: str, name: str, label: str, value: str, more: str = "") -> str:
-    return f"""<label><span><kbd>{key}</kbd> {escape(label)}</span><textarea name="{name}"{more}>
+    cap = f"<kbd>{key}</kbd> " if key else ""
+    return f"""<label><span>{cap}{escape(label)}</span><textarea name="{name}"{more}>
 {escape(value)}</textarea></label>"""
 
 

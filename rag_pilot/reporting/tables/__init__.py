@@ -7,7 +7,7 @@ questions and answers only where the pilot's readers may see it.
 from .answers import four_way, gate, headline, label_shares, progress, run, stamp
 from .failures import failures, pareto, tasks, trace
 from .plan import cost, cost_plan, criteria, decision, decision_table, judgements
-from .sources import composition, documents, findings, index, retrievers, segments
+from .sources import composition, documents, findings, index, retrievers, segments, writing
 from .week2 import changes, ledger, nothing, threshold, tried
 
 __all__ = [
@@ -39,4 +39,5 @@ __all__ = [
     "threshold",
     "trace",
     "tried",
+    "writing",
 ]
