@@ -39,7 +39,8 @@ class QuestionFile:
         """
         with saving(self.path):
             pieces = self._pieces()
-            place, row = next(((n, row) for n, row in self._rows(pieces) if row["id"] == shown["id"]), (0, None))
+            places = {row["id"]: (place, row) for place, row in self._rows(pieces)}
+            place, row = places.get(shown["id"], (0, {}))
             if row != shown:
                 raise StaleError(f"{self.path}: {shown['id']} was changed or removed since it was shown")
             changed = amended(row, changes, author, day, why)
