@@ -178,7 +178,7 @@ VALUES = st.fixed_dictionaries(
     {},
     optional={
         "answerable": st.booleans(),
-        "expected": st.text("aé\n\"\u2028", max_size=4),
+        "expected": st.text('aé\n"\u2028', max_size=4),
         "doc": st.sampled_from([None, "d", "e"]),
         "also": st.lists(st.sampled_from("de"), max_size=2),
         "groups": st.lists(st.sampled_from(["hr", "it"]), max_size=2, unique=True),

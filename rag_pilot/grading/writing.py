@@ -150,18 +150,18 @@ class WritingSession:
         if not self.current or not self.row:
             return ""
         id_, draft, now = self.current, self.draft, self.clock()
-        self.desk.read()
-        before = Draft.of(self.row)
+        self._refresh()
+        before, told = Draft.of(self.row), []
         if faults := self.desk.faults(draft, before):
             raise DataError(faults[0])
-        told, changes = [], draft.changes(before)
-        if changes:
+        if changes := draft.changes(before):
             try:
                 self.desk.file.save(self.row, changes, self.author, now.date().isoformat(), self.why.strip())
             except StaleError:
                 raise StaleError(self._merged(id_, draft)) from None
             told = self._saved(id_, draft, now)
         self._drafts.pop(id_, None)
+        self.current = None
         self._refresh()
         self._go(self._todo(id_))
         done = self.say["saved"].format(now.strftime("%H:%M:%S"), *self.progress())
@@ -202,12 +202,14 @@ class WritingSession:
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def _refresh(self) -> None:
-        """Read the desk again; what is gone from it, or closed to her by now, goes off the screen."""
+        """Read the desk again; StaleError if the question on screen is gone from it, or closed to her by now."""
         self.desk.read()
         known = [id_ for id_ in self.order if id_ in self.desk.rows]
         self.order = [*known, *(id_ for id_ in self.desk.rows if id_ not in set(known))]
         if self.current and self.current not in self.queue:
+            gone = self.say["gone_meanwhile"].format(self.current, self.draft.expected)
             self._go(self._todo())
+            raise StaleError(gone)
 
     def _note(self, **values: Any) -> str:
         if self.current:
@@ -230,8 +232,6 @@ class WritingSession:
         """Show a question that somebody else changed: hers where she changed it, else theirs; say where both did."""
         before = Draft.of(self._shown[id_])
         self._refresh()
-        if id_ not in self.queue:
-            return self.say["gone_meanwhile"].format(id_, draft.expected)
         self._shown[id_] = self.desk.rows[id_]
         theirs, changed = Draft.of(self.desk.rows[id_]), []
         mine = {f.name for f in fields(draft) if draft[f.name] != before[f.name]}
