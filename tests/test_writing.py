@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import SECRET, tiny_pilot
 
+from rag_pilot.corpus.find import folded_words, word_spans
 from rag_pilot.corpus.question_file import QuestionFile
 from rag_pilot.errors import DataError
 from rag_pilot.files import read_jsonl
@@ -21,6 +22,7 @@ from rag_pilot.grading.draft import Draft
 from rag_pilot.grading.form_parts import texts
 from rag_pilot.grading.writing import WritingSession
 from rag_pilot.grading.writing_form import WritingForm
+from rag_pilot.grading.writing_page import marked
 from rag_pilot.reading import writing_form
 from rag_pilot.records import Document
 from rag_pilot.reporting import tables
@@ -494,6 +496,12 @@ def test_text_of_documents_and_people_is_shown_as_text(tmp_path: Path) -> None:
     assert parsed.fields["expected"] == EVIL.strip()
     press(made, "Enter", groups="")
     assert (company.rows()["q1"]["doc"], company.rows()["q1"]["quote"]) == (EVIL, EVIL)
+
+
+@given(st.text("<b>&\"' é1\n", max_size=40), st.text("b é1", max_size=4))
+def test_a_marked_text_is_the_text_and_nothing_else(text: str, words: str) -> None:
+    parsed = Held(marked(f"<i> {text} <i>", word_spans(f"<i> {text} <i>", folded_words(words))))
+    assert (parsed.text, set(parsed.tags) - {"mark"}) == (f"<i> {text} <i>", set())
 
 
 def test_every_control_has_a_name(three: Company) -> None:
