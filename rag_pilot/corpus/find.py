@@ -7,6 +7,7 @@ Case and accents are folded. Every word must occur, in the title, the file's nam
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -65,12 +66,13 @@ def word_spans(text: str, wanted: Sequence[str]) -> list[tuple[int, int]]:
 def snippet(text: str, wanted: Sequence[str]) -> str:
     """The piece of a text where most of the words stand together, the first such; its beginning where none does."""
     spans = word_spans(text, wanted)
+    starts = [start for start, _ in spans]
     words = [next(w for w in wanted if fold_word(text[a:b]).startswith(w)) for a, b in spans]
     best, most = 0, 0
-    for i, (start, _) in enumerate(spans):
-        near = {word for (a, _), word in zip(spans[i:], words[i:], strict=True) if a < start + SNIPPET}
-        if len(near) > most:
-            best, most = start, len(near)
+    for i, start in enumerate(starts):
+        near = len(set(words[i : bisect_left(starts, start + SNIPPET)]))
+        if near > most:
+            best, most = start, near
         if most == len(wanted):
             break
     start = max(best - SNIPPET // 3, 0)

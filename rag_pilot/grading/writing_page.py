@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from html import escape
 
 from ..corpus.find import folded_words, word_spans
@@ -160,11 +161,16 @@ def _document(session: WritingSession) -> str:
     needs = " / ".join(sorted(document.groups))
     barred = "" if session.asker_may_open else f'<b class="rp-barred">{escape(say["asker_may_not"].format(needs))}</b>'
     words = folded_words(session.words)
-    spans = word_spans(document.text, words) if words else quote_spans(document.text, draft.quote)
+    shown = _text(document.text, words, "" if words else draft.quote)
     keep = escape(f"{session.current} {document.id} {session.words}")
     return f"""<div class="rp-row rp-opened">{source(document.title, document.link, document.updated, say)}
 <span class="rp-gap"></span>{button("d", say["this_document"], pressed=draft.doc == document.id)}{
         button("a", say["this_too"], pressed=document.id in draft.also)
     }</div>{barred}
 <section class="rp-box rp-document" tabindex="0" data-source data-keep="{keep}" aria-label="{escape(document.title)}">
-<p>{marked(document.text, spans)}</p></section>"""
+<p>{shown}</p></section>"""
+
+
+@lru_cache(maxsize=8)  # drawn again at every press, and some documents have a thousand pages
+def _text(text: str, words: tuple[str, ...], quote: str) -> str:
+    return marked(text, word_spans(text, words) if words else quote_spans(text, quote))
