@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .pilot import Pilot as Pilot
     from .reading import expert_form as expert_form
     from .reading import failures as failures
+    from .reading import writing_form as writing_form
     from .reporting import figures as figures
     from .reporting import tables as tables
     from .results import Result as Result
@@ -39,6 +40,7 @@ _HOMES = {
     "tables": "reporting",
     "trace": "tracing",
     "what_can_be_shown": "results",
+    "writing_form": "reading",
 }
 
 __all__ = sorted(_HOMES)

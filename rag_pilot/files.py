@@ -6,6 +6,7 @@ rows mean is not known here.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tempfile
@@ -13,49 +14,62 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
+from filelock import FileLock, Timeout
+
 from .errors import DataError
 from .identity import plain
 from .records import Record
 
 R = TypeVar("R", bound=Record)
 
+LOCK_SECONDS = 1.0  # less than a form waits before it says that the kernel does not answer
+
 
 def read_text(path: Path) -> str:
-    """A text file's text, decoded as `decode` does; a DataError names the file."""
+    """A text file's text, decoded as `decode` does, line ends folded to `\\n`; a DataError names the file."""
     try:
-        return decode(path.read_bytes())[0]
+        return fold_lines(decode(path.read_bytes())[0])
     except DataError as fault:
         raise DataError(f"{path}: {fault}") from None
 
 
 def decode(data: bytes) -> tuple[str, str]:
-    """(text, encoding): UTF-8 with or without a BOM, UTF-16 with one, else cp1252; line ends folded to `\\n`."""
+    """(text, encoding): UTF-8 with or without a BOM, UTF-16 with one, else cp1252; line ends as they are."""
     marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     reason = ""
     for encoding, codec in (
         {"UTF-16": "utf-16"}.items() if marked else {"UTF-8": "utf-8-sig", "cp1252": "cp1252"}.items()
     ):
         try:
-            return data.decode(codec).replace("\r\n", "\n").replace("\r", "\n"), encoding
+            return data.decode(codec), encoding
         except UnicodeDecodeError as fault:
             reason = str(fault)
     said = "marked as UTF-16 but is not" if marked else "neither UTF-8 nor cp1252"
     raise DataError(f"{said} ({reason}); save the file as UTF-8")
 
 
+def fold_lines(text: str) -> str:
+    """The text with `\\n` at the end of every line."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """(line number, object) for each line that is not blank; anything but a JSON object is a DataError with its
     line."""
     for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
-        except (ValueError, RecursionError) as fault:
-            raise DataError(f"{path}, line {number}: not a JSON object ({fault}); mend or remove the line") from None
-        if not isinstance(row, dict):
-            raise DataError(f"{path}, line {number}: found {type(row).__name__}, expected one JSON object per line")
-        yield number, row
+        if line.strip():
+            yield number, json_object(path, number, line)
+
+
+def json_object(path: Path, number: int, line: str) -> dict[str, Any]:
+    """The object that one line of a file holds."""
+    try:
+        row = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
+    except (ValueError, RecursionError) as fault:
+        raise DataError(f"{path}, line {number}: not a JSON object ({fault}); mend or remove the line") from None
+    if not isinstance(row, dict):
+        raise DataError(f"{path}, line {number}: found {type(row).__name__}, expected one JSON object per line")
+    return row
 
 
 def _refuse_constant(name: str) -> None:
@@ -108,17 +122,50 @@ def write_jsonl(path: Path, rows: Iterable[Record | Mapping[str, Any]]) -> None:
 
 
 def append_jsonl(path: Path, row: Record | Mapping[str, Any]) -> None:
-    """Append one whole line, flushed to the disk before returning.
+    """Append one whole line, flushed to the disk before returning, or nothing.
 
     A file that ends in half a line (an interrupted write) is first cut back to its last whole line; the cut piece is
     kept beside it as `NAME.cut`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+b") as file:
-        cut_half_line(path, file)
-        file.write((dumps(row) + "\n").encode())
-        file.flush()
-        os.fsync(file.fileno())
+    before = None
+    try:
+        with path.open("a+b") as file:
+            cut_half_line(path, file)
+            before = file.seek(0, os.SEEK_END)
+            file.write((dumps(row) + "\n").encode())
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        if before is not None:
+            with contextlib.suppress(OSError):
+                os.truncate(path, before)
+        raise
+
+
+@contextlib.contextmanager
+def saving(path: Path) -> Iterator[None]:
+    """Hold the lock of a file while it is read and written; what prevents that is a DataError: nothing was saved."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(path.with_name(f".{path.name}.lock"), timeout=LOCK_SECONDS):
+            yield
+    except Timeout:
+        raise DataError(f"{path}: nothing was saved: another program holds the file; try again") from None
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise DataError(f"{path}: nothing was saved: {reason}; mend that and try again") from None
+
+
+def whole_lines(path: Path) -> tuple[str, str]:
+    """(the whole lines of a file, line ends folded; the half line at its end or nothing); no file is no line."""
+    data = path.read_bytes() if path.exists() else b""
+    cut = data.rfind(b"\n") + 1
+    try:
+        json.loads(data[cut:] or b"{}")
+    except ValueError:
+        return fold_lines(decode(data[:cut])[0]), data[cut:].decode("utf-8", "replace")
+    return fold_lines(decode(data)[0]), ""
 
 
 def cut_half_line(path: Path, file: BinaryIO) -> None:

@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from itertools import filterfalse
 from typing import Any
 
 from .errors import DataError
@@ -27,6 +28,12 @@ def nearest(name: str, known: Iterable[str]) -> str:
     plain_names = {re.sub(r"[\W_]", "", k.casefold()): k for k in known}
     found = get_close_matches(re.sub(r"[\W_]", "", name.casefold()), plain_names, n=1, cutoff=0.8)
     return plain_names[found[0]] if found else ""
+
+
+def fold_word(text: str) -> str:
+    """Case and accents folded: Straße and STRASSE, łódź and lodz, café and CAFE are one word."""
+    plain = unicodedata.normalize("NFKD", text.casefold().replace("ł", "l"))
+    return plain if plain.isascii() else "".join(filterfalse(unicodedata.combining, plain))
 
 
 def answer_sha(text: str | None, passage_ids: Iterable[str]) -> str:

@@ -160,18 +160,22 @@ class Pilot:
         return any(question.groups & groups.get(doc, frozenset()) for doc in question.docs)
 
     def order(self) -> list[str]:
-        """The order in which answers are read: written once, by seed, before any answer is seen."""
+        """The order in which answers are read: drawn by seed, again for another set until one is asked."""
         path = self.data / "order.jsonl"
-        if not path.exists():
-            rows = seeded_order(self.questions, self.settings.pilot.seed)
-            write_jsonl(path, [{"position": n, "id": i} for n, i in enumerate(rows, start=1)])
-        ids = [str(row["id"]) for _, row in read_jsonl(path)]
-        if missing := sorted({q.id for q in self.questions} ^ set(ids)):
+        ids = [str(row["id"]) for _, row in read_jsonl(path)] if path.exists() else []
+        odd = sorted({q.id for q in self.questions} ^ set(ids))
+        if odd and self._answers_seen():
             raise StaleError(
-                f"{path.name} and questions.jsonl do not hold the same questions ({', '.join(missing[:5])}); before "
-                "any answer is seen remove order.jsonl, later append the new ids at its end"
+                f"{path.name} and questions.jsonl do not hold the same questions ({', '.join(odd[:5])}), and answers "
+                "may have been seen: append new ids at the end of order.jsonl, and take out those that are gone"
             )
+        if odd or not path.exists():
+            ids = seeded_order(self.questions, self.settings.pilot.seed)
+            write_jsonl(path, [{"position": n, "id": i} for n, i in enumerate(ids, start=1)])
         return ids
+
+    def _answers_seen(self) -> bool:
+        return (self.data / "labels.jsonl").exists() or any((self.results / "runs").glob("*"))
 
     def lock_acceptance(self, author: str | None = None, why: str = "") -> Mapping[str, Any]:
         """Lock the acceptance criteria (see `settings.lock_criteria`)."""

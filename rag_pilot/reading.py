@@ -1,21 +1,30 @@
-"""What people read of a run: the expert's items, blind, and the failures as a page's readers may see them.
+"""What people read and write: the expert's two forms, and the failures of a run as a page's readers may see them.
 
-Text appears only for those who may open where it comes from. Labels are stored elsewhere, and pages drawn elsewhere.
+Text appears only for those who may open where it comes from. What they save is stored elsewhere, and pages are drawn
+elsewhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING
 
+from .corpus.question_file import QuestionFile
+from .grading.desk import Desk
+from .grading.form_parts import texts
 from .grading.items import Item, ShownPassage
 from .grading.labels import LabelStore
+from .pilot import Pilot
 from .records import Answer, Question
 from .results import Result
 
 if TYPE_CHECKING:
+    from IPython.display import HTML
+
     from .grading.form import LabelForm
+    from .grading.writing_form import WritingForm
 
 
 @dataclass(frozen=True)
@@ -108,3 +117,32 @@ def expert_form(result: Result, language: str = "en") -> LabelForm:
     groups = frozenset(pilot.annotator_groups) | {pilot.everyone}
     store = LabelStore(result.pilot.data / "labels.jsonl")
     return label_form(items(result), store, pilot.annotator, seed=pilot.seed, groups=groups, language=language)
+
+
+def writing_desk(pilot: Pilot, language: str = "en") -> Desk:
+    """The question set as the expert finds it: what is complete, undecided, incomplete, and closed to her."""
+    table, file = pilot.settings.pilot, QuestionFile(pilot.data / "questions.jsonl")
+    groups = frozenset(table.annotator_groups) | {table.everyone}
+    return Desk(file, lambda: pilot.documents().documents, groups, table.everyone, texts(language))
+
+
+def writing_form(pilot: Pilot, language: str = "en", question: str = "", author: str = "") -> WritingForm | HTML:
+    """The form in which the expert writes what she expects as answers; a sentence instead where nothing is left.
+
+    It shows what the annotator's groups may open. `question` is an id to begin with, also one that is complete;
+    `author` is who writes, if not the annotator of pilot.toml.
+    """
+    from IPython.display import HTML
+
+    from .grading.writing import WritingSession
+    from .grading.writing_form import WritingForm
+
+    desk = writing_desk(pilot, language)
+    session = WritingSession(desk, author or pilot.settings.pilot.annotator, start=question)
+    done, total = session.progress()
+    if done < total or question:
+        return WritingForm(session, language)
+    told = desk.say["written"].format(done, total)
+    return HTML(  # type: ignore[no-untyped-call]
+        f"<p>{escape(told)}. {escape(desk.say['all_written' if total else 'nothing_to_write'])}</p>"
+    )

@@ -21,7 +21,7 @@ README = """\
 
 | file | what it holds |
 |---|---|
-| `documents/` | the documents: .md, .txt, .html, .mhtml, .docx, .odt, .rtf, .pdf, .pptx, .xlsx, .csv, in folders as you like |
+| `documents/` | the documents, in folders: .md .txt .html .mhtml .docx .odt .rtf .pdf .pptx .xlsx .csv |
 | `access.csv` | who may open them, where the file itself does not say so: `path,groups,owner,sensitivity` |
 | `documents.csv` | what else a file cannot say of itself, if you like: `path,title,link,updated,review_by,lang` |
 | `questions.jsonl` | one question a line, as people really asked it |

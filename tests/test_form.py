@@ -13,7 +13,8 @@ import pytest
 from rag_pilot.errors import DataError, SettingsError
 from rag_pilot.grading import form_page
 from rag_pilot.grading.form import LabelForm, label_form
-from rag_pilot.grading.form_page import cited_numbers, marked_answer, safe_link, supported
+from rag_pilot.grading.form_page import cited_numbers, marked_answer, supported
+from rag_pilot.grading.form_parts import safe_link
 from rag_pilot.grading.items import Item, ShownPassage, in_order, missing, repeated
 from rag_pilot.grading.labels import LabelStore
 from rag_pilot.records import LABELS, Label

@@ -9,13 +9,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
+from rag_pilot.identity import fold_word
 from rag_pilot.retrieval.keyword import (
     STEMMERS,
     STOP_WORDS,
     Lucene,
     Okapi,
     article_tokenizer,
-    fold_word,
     tokenizer,
     words,
 )

@@ -152,6 +152,23 @@ def test_the_order_is_written_once_and_must_fit_the_questions(pilot):
     assert sorted(order) == [f"q{n}" for n in range(1, 7)]
     assert pilot.order() == order
     path = pilot.data / "questions.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines[:5]), encoding="utf-8")
+    assert sorted(pilot.order()) == sorted(set(order) - {"q6"})  # no answer was seen: it is drawn again
+    pilot.lock_acceptance()
+    pilot.run()
+    drawn = pilot.order()
+    path.write_text("".join(lines), encoding="utf-8")
+    with pytest.raises(StaleError, match="q6.*append new ids"):
+        pilot.order()
+    path.write_text("".join(lines[:5]), encoding="utf-8")
+    assert pilot.order() == drawn
+
+
+def test_where_labels_stand_no_order_is_drawn_again(pilot):
+    pilot.order()
+    (pilot.data / "labels.jsonl").write_text("", encoding="utf-8")
+    path = pilot.data / "questions.jsonl"
     path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:5]), encoding="utf-8")
     with pytest.raises(StaleError, match="q6"):
         pilot.order()

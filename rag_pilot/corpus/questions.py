@@ -48,7 +48,7 @@ def read_questions(path: Path, everyone: str | None) -> QuestionSet:
     lines: dict[str, int] = {}
     for number, row in read_jsonl(path):
         try:
-            question = _question(row, everyone)
+            question = parse_question(row, everyone)
         except ValueError as fault:
             raise DataError(f"{path}, line {number}: {fault}") from None
         if question.id in lines:
@@ -58,7 +58,8 @@ def read_questions(path: Path, everyone: str | None) -> QuestionSet:
     return QuestionSet(tuple(questions), tuple(undecided))
 
 
-def _question(row: Mapping[str, Any], everyone: str | None) -> Question:
+def parse_question(row: Mapping[str, Any], everyone: str | None) -> Question:
+    """The question of one line's object; a ValueError says what is not as agreed. `answerable` may be null."""
     known = [f.name for f in fields(Question)]
     if unknown := sorted(row.keys() - set(known)):
         raise ValueError(f"unknown key {', '.join(map(repr, unknown))}; expected some of {', '.join(known)}")

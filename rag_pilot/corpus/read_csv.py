@@ -6,7 +6,7 @@ import csv
 import io
 import re
 
-from ..files import decode
+from ..files import decode, fold_lines
 from .markdown import Converted, table
 
 _DELIMITERS = ",;\t|"
@@ -14,7 +14,7 @@ _DELIMITERS = ",;\t|"
 
 def csv_to_markdown(data: bytes) -> Converted:
     """Every row of the file in its order; rows shorter or longer than the head keep all their cells."""
-    text, _ = decode(data)
+    text = fold_lines(decode(data)[0])
     named = re.match(r"sep=(.)\n", text, re.IGNORECASE)  # Excel's own mark
     if named:
         text = text[named.end() :]

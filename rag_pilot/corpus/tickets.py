@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
-from ..files import dumps, read_jsonl, read_text, write_text
+from ..files import dumps, read_jsonl, read_text, saving, write_text
 from ..identity import fold
 from .access import group_names
 from .columns import Columns, choose_columns
@@ -72,15 +72,16 @@ def import_questions(
         chosen = choose_columns({c: [row.cells[c] for row in export.rows] for c in export.columns}, columns)
     except DataError as fault:
         raise DataError(f"{path}: {fault}") from None
-    there = _Known(to, everyone)
-    made = _Sorting(there, masking=mask_contacts, ids="id" in chosen.taken, unit=export.unit)
-    for row in export.rows:
-        made.sort(row, chosen.taken)
-    if made.clashing:
-        raise DataError(_clash(export, to, made.clashing))
-    if made.new:
-        text = there.text if not there.text or there.text.endswith("\n") else there.text + "\n"
-        write_text(to, text + "".join(dumps(_line(row)) + "\n" for row in made.new.values()))
+    with saving(to):
+        there = _Known(to, everyone)
+        made = _Sorting(there, masking=mask_contacts, ids="id" in chosen.taken, unit=export.unit)
+        for row in export.rows:
+            made.sort(row, chosen.taken)
+        if made.clashing:
+            raise DataError(_clash(export, to, made.clashing))
+        if made.new:
+            text = there.text if not there.text or there.text.endswith("\n") else there.text + "\n"
+            write_text(to, text + "".join(dumps(_line(row)) + "\n" for row in made.new.values()))
     return Imported(
         export,
         to,

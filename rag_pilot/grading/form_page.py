@@ -1,45 +1,28 @@
-"""The labelling form as HTML: one item, or the closing page. Pure functions from records to text.
+"""The labelling form as HTML: one item. Pure functions from records to text.
 
-Everything that comes from documents, models or people is escaped, and only http, https and relative links become
-links. Knows no widget, no file and no label of anybody but the person in front of the screen.
+Everything that comes from documents, models or people is escaped. Knows no widget, no file and no label of anybody but
+the person in front of the screen.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping
-from functools import cache
 from html import escape
-from pathlib import Path
-from urllib.parse import urlsplit
 
 from ..corpus.sentences import sentences
-from ..errors import SettingsError
 from ..records import CAUSES, LABELS, Label
+from .form_parts import Texts, button, help_box, source
 from .items import Item, ShownPassage
-
-Texts = Mapping[str, str]
 
 ASKED_CAUSES = (*CAUSES, "format_or_tone")
 LABEL_KEYS = {str(n): label for n, label in enumerate(LABELS, start=1)}
 CAUSE_KEYS = {str(n): cause for n, cause in enumerate(ASKED_CAUSES, start=len(LABELS) + 1)}
 
-_HEAD_KEYS = (("u", "undo"), ("s", "skip"), ("?", "help"))
+HEAD_KEYS = (("ArrowLeft", "back"), ("u", "undo"), ("s", "skip"), ("?", "help"))
 _CITATION = re.compile(r"\[(\d+(?:\s*[,;–-]\s*\d+)*)\]")
 _SUPPORT_WORDS = 2  # shared words that make a sentence of the passage worth pointing at
 _SUPPORT_SHARE = 0.3  # of the claim's words
 _SUPPORT_NEAR = 0.7  # of the best sentence's score: claims are often drawn from two sentences
-
-
-@cache
-def texts(language: str) -> Texts:
-    """The form's words in a language: en, fr or pl."""
-    known = tomllib.loads((Path(__file__).parent / "form_texts.toml").read_text(encoding="utf-8"))
-    if language not in known:
-        raise SettingsError(f"the form has no language {language!r}; it speaks {', '.join(known)}")
-    words: Texts = known[language]
-    return words
 
 
 def item_page(item: Item, draft: Label, labelled: bool, heading: str, say: Texts) -> str:
@@ -54,21 +37,21 @@ def item_page(item: Item, draft: Label, labelled: bool, heading: str, say: Texts
 <div class="rp-column">
 <section class="rp-box rp-expected" tabindex="0" aria-label="{escape(say["expected"])}"><h4>{say["expected"]}</h4>
 <p>{escape(item.expected or say["no_expected"])}</p>
-{_source(item.doc_title or item.doc, item.doc_link, item.doc_updated, say)}</section>
+{source(item.doc_title or item.doc, item.doc_link, item.doc_updated, say)}</section>
 <section class="rp-box rp-answer" tabindex="0" aria-label="{escape(say["answer"])}"><h4>{say["answer"]}</h4>
 <p>{marked_answer(item.answer)}</p></section>
 </div>
 <section class="rp-box rp-passages" tabindex="0" aria-label="{escape(say["passages"])}">{_passages(item, say)}</section>
 </div>
 <div class="rp-row" role="group" aria-label="{escape(say["label"])}">
-{"".join(_button(key, say[label], pressed=draft.label == label) for key, label in LABEL_KEYS.items())}
+{"".join(button(key, say[label], pressed=draft.label == label) for key, label in LABEL_KEYS.items())}
 <span class="rp-gap"></span>
-{_button("ArrowRight", say["next"], "→", strong=prompted)}
+{button("ArrowRight", say["next"], strong=prompted)}
 </div>
 <div class="rp-details{" rp-prompt" if prompted else ""}">
 <div class="rp-why">{escape(say["why_now"].format(say[draft.label]) if prompted and draft.label else say["why"])}</div>
 <div class="rp-row" role="group" aria-label="{escape(say["why"])}">
-{"".join(_button(key, say[cause], pressed=draft.cause == cause, enabled=prompted) for key, cause in CAUSE_KEYS.items())}
+{"".join(button(key, say[cause], pressed=draft.cause == cause, enabled=prompted) for key, cause in CAUSE_KEYS.items())}
 </div>
 <div class="rp-fields">
 <div><label>{escape(say["also"])}<input name="also" type="text" list="rp-docs-{draft.position or 0}" autocomplete="off"
@@ -81,21 +64,7 @@ def item_page(item: Item, draft: Label, labelled: bool, heading: str, say: Texts
 <textarea name="note" placeholder="{escape(say["note_hint"])}">
 {escape(draft.note)}</textarea></label>
 </div></div>
-{_help(say)}"""
-
-
-def closing_page(lines: list[str], heading: str, say: Texts) -> str:
-    """The page after the last item: what was done, and the way back."""
-    body = "".join(f"<p>{escape(line)}</p>" for line in lines)
-    return f'{heading}<div class="rp-closing">{body}</div>{_help(say)}'
-
-
-def heading(count: str, done: int, total: int, notes: list[str], say: Texts) -> str:
-    """The line above an item: how far she is, and what she should know about the queue."""
-    bar = f'<progress max="{max(total, 1)}" value="{done}" aria-label="{escape(count)}"></progress>'
-    told = f'<span class="rp-muted rp-notes">{escape(" · ".join(notes))}</span>'
-    buttons = [_button("ArrowLeft", say["back"], "←")] + [_button(key, say[what]) for key, what in _HEAD_KEYS]
-    return f'<header class="rp-head"><b>{escape(count)}</b>{bar}{told}{"".join(buttons)}</header>'
+{help_page(say)}"""
 
 
 def cited_numbers(text: str) -> set[int]:
@@ -135,16 +104,6 @@ def supported(passage: str, claims: list[str]) -> str:
     return shown + escape(passage[start:])
 
 
-def safe_link(link: str) -> str:
-    """The link if it is http, https or relative, else nothing."""
-    try:
-        parts = urlsplit(link.strip())
-    except ValueError:
-        return ""
-    web = parts.scheme in ("http", "https") and bool(parts.netloc)
-    return link.strip() if web or (not parts.scheme and not parts.netloc) else ""
-
-
 def _words(text: str) -> set[str]:
     return {w for w in re.findall(r"\w+", _CITATION.sub(" ", text).casefold()) if len(w) > 2 or w.isdigit()}
 
@@ -171,17 +130,7 @@ def _passages(item: Item, say: Texts) -> str:
 def _title(passage: ShownPassage, say: Texts) -> str:
     path = f'<div class="rp-muted">{escape(" › ".join(passage.headings))}</div>' if passage.headings else ""
     number = f'<span class="rp-cite">[{passage.number}]</span> '
-    return _source(passage.title or passage.doc, passage.link, passage.updated, say, number) + path
-
-
-def _source(title: str, link: str, updated: str, say: Texts, number: str = "") -> str:
-    if not (title or number):
-        return ""
-    name = escape(title)
-    if link and safe_link(link):
-        name = f'<a href="{escape(safe_link(link))}" target="_blank" rel="noopener noreferrer">{name}</a>'
-    date = f' <span class="rp-muted">{escape(say["updated"].format(updated))}</span>' if updated else ""
-    return f'<div class="rp-source">{number}{name}{date}</div>'
+    return source(passage.title or passage.doc, passage.link, passage.updated, say, number) + path
 
 
 def _documents(item: Item) -> str:
@@ -189,19 +138,10 @@ def _documents(item: Item) -> str:
     return "".join(f'<option value="{escape(doc)}">{escape(title)}</option>' for doc, title in known.items())
 
 
-def _button(
-    key: str, text: str, cap: str = "", *, pressed: bool | None = None, enabled: bool = True, strong: bool = False
-) -> str:
-    state = "" if pressed is None else f' aria-pressed="{str(pressed).lower()}"'
-    state += "" if enabled else " disabled"
-    state += ' class="rp-strong"' if strong else ""
-    return f'<button type="button" data-key="{key}"{state}><kbd>{cap or key}</kbd> {escape(text)}</button>'
-
-
-def _help(say: Texts) -> str:
+def help_page(say: Texts) -> str:
+    """What the keys do, and what the labels mean."""
     labels = [(f"{key} {say[label]}", say[f"{label}_means"]) for key, label in LABEL_KEYS.items()]
     causes = f"{min(CAUSE_KEYS)} – {max(CAUSE_KEYS)}"
     keys = [(causes, say["why"]), ("u", say["undo"]), ("s", say["skip"]), ("n", say["note"])]
     keys += [("Esc", say["leave_note"]), ("← →", f"{say['back']}, {say['next']}"), ("?", say["show_help"])]
-    rows = "".join(f"<dt>{escape(term)}</dt><dd>{escape(meaning)}</dd>" for term, meaning in labels + keys)
-    return f'<div class="rp-help" role="dialog" aria-label="{escape(say["help"])}" hidden><dl>{rows}</dl></div>'
+    return help_box(labels + keys, say)

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..identity import fold_word
 from ..records import JUDGE_LABELS
-from ..retrieval.keyword import fold_word, tokenizer
+from ..retrieval.keyword import tokenizer
 
 Judge = Callable[[str, str, str], "str | Judgement | None"]
 """`judge(question, expected, text)`; a plain label serves as well, None is 'unreadable'."""

@@ -5,22 +5,17 @@ Knows how lines are written, checked and read back, and which of them count. Kno
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from ..errors import DataError
-from ..files import append_jsonl
+from ..files import append_jsonl, saving, whole_lines
 from ..records import CAUSES, KINDS, LABELS, OTHER_CAUSES, Label
 
 Key = tuple[str, str, str, str]
-LOCK_SECONDS = 1.0  # less than the form waits before it says that the kernel does not answer
 
 
 class LabelStore:
@@ -34,21 +29,8 @@ class LabelStore:
         label = label if label.saved_at else replace(label, saved_at=stamp(datetime.now()))
         if fault := _fault(label):
             raise DataError(f"{self.path}: nothing was saved: {fault}")
-        before = None
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.path.with_name(f".{self.path.name}.lock"), timeout=LOCK_SECONDS):
-                before = self.path.stat().st_size if self.path.exists() else 0
-                try:
-                    append_jsonl(self.path, label)
-                except OSError:
-                    self._cut(before)
-                    raise
-        except Timeout:
-            raise DataError(f"{self.path}: nothing was saved: another program holds the file; try again") from None
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            raise DataError(f"{self.path}: nothing was saved: {reason}; mend that and try again") from None
+        with saving(self.path):
+            append_jsonl(self.path, label)
         return label
 
     def retract(self, label: Label, saved_at: str = "") -> Label:
@@ -57,7 +39,7 @@ class LabelStore:
 
     def read(self) -> list[Label]:
         """Every line in file order, checked; half a last line (an interrupted write) is left out, see `half_line`."""
-        whole, _ = self._pieces()
+        whole, _ = whole_lines(self.path)
         labels = []
         for number, line in enumerate(whole.split("\n"), start=1):
             if line.strip():
@@ -66,20 +48,11 @@ class LabelStore:
 
     def half_line(self) -> str:
         """The half line at the end of the file, or nothing; the next save moves it to `NAME.cut`."""
-        return self._pieces()[1]
+        return whole_lines(self.path)[1]
 
     def counting(self) -> list[Label]:
         """The labels that count, as `counting` finds them among all lines."""
         return counting(self.read())
-
-    def _pieces(self) -> tuple[str, str]:
-        data = self.path.read_bytes() if self.path.exists() else b""
-        cut = data.rfind(b"\n") + 1
-        try:
-            json.loads(data[cut:] or b"{}")
-        except ValueError:
-            return _text(self.path, data[:cut]), data[cut:].decode("utf-8", "replace")
-        return _text(self.path, data), ""
 
     def _label(self, number: int, line: str) -> Label:
         try:
@@ -90,10 +63,6 @@ class LabelStore:
         if fault:
             raise DataError(f"{self.path}, line {number}: {fault}; mend or remove the line")
         return label
-
-    def _cut(self, size: int) -> None:
-        with contextlib.suppress(OSError):
-            os.truncate(self.path, size)
 
 
 def key(label: Label) -> Key:
@@ -125,13 +94,6 @@ def seconds(labels: Iterable[Label]) -> dict[Key, float]:
 def stamp(moment: datetime) -> str:
     """The moment as ISO 8601 with milliseconds and the offset of its own zone (the machine's, if it names none)."""
     return moment.astimezone().isoformat(timespec="milliseconds")
-
-
-def _text(path: Path, data: bytes) -> str:
-    for encoding in ("utf-8-sig", "cp1252"):
-        with contextlib.suppress(UnicodeDecodeError):
-            return data.decode(encoding).replace("\r\n", "\n")
-    raise DataError(f"{path}: neither UTF-8 nor cp1252; save the file as UTF-8")
 
 
 def _fault(label: Label) -> str:

@@ -19,6 +19,8 @@ import snowballstemmer
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
+from ..identity import fold_word
+
 Tokenizer = Callable[[str], list[str]]
 
 STEMMERS = {"en": "english", "fr": "french", "pl": "polish"}
@@ -40,12 +42,6 @@ STOP_WORDS = {
 
 _WORD = re.compile(r"[^\W_]+(?:[-_./'’+#&][^\W_]+)*[+#]{0,2}")
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
-
-
-def fold_word(text: str) -> str:
-    """Case and accents folded: Straße and STRASSE, łódź and lodz, café and CAFE are one word."""
-    plain = unicodedata.normalize("NFKD", text.casefold().replace("ł", "l"))
-    return "".join(c for c in plain if not unicodedata.combining(c))
 
 
 def words(text: str) -> list[str]:

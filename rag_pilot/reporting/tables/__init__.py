@@ -9,7 +9,7 @@ from .candidates import imported, question_groups
 from .failures import failures, pareto, tasks, trace
 from .inventory import documents
 from .plan import cost, cost_plan, criteria, decision, decision_table, judgements
-from .sources import composition, findings, index, retrievers, segments
+from .sources import composition, findings, index, retrievers, segments, writing
 from .week2 import changes, ledger, nothing, threshold, tried
 
 __all__ = [
@@ -43,4 +43,5 @@ __all__ = [
     "threshold",
     "trace",
     "tried",
+    "writing",
 ]

@@ -12,6 +12,8 @@ from ...analysis.shares import COUNTS_ONLY_UNDER, PERCENT_FROM, percent
 from ...building import Built
 from ...corpus.checks import SIZE, UNANSWERABLE, Finding, summary
 from ...corpus.questions import QuestionSet
+from ...pilot import Pilot
+from ...reading import writing_desk
 from ...records import Question
 from ..html import Html, element, facts, listing, note, paragraph, section, table, tag
 from ..words import plural
@@ -58,6 +60,31 @@ def composition(questions: Sequence[Question]) -> Html:
         listing(_size(n, none, left_out)),
         table("Questions by category and language", head, [*rows, ("All", *sums, n, none)] if n else [], total=True),
         note(f"Sources: {sources}.") if n else None,
+    )
+
+
+def writing(pilot: Pilot) -> Html:
+    """How many questions are written, what is left to do before the set can be used, and how long one takes."""
+    desk = writing_desk(pilot)
+    counts, took = desk.counts(), desk.file.seconds()
+    left = counts["undecided"] + counts["incomplete"]
+    rows = [
+        ("Complete", counts["complete"]),
+        ("Not decided: can the documents answer it?", counts["undecided"]),
+        ("Decided, but not complete", counts["incomplete"]),
+        ("All", len(desk.rows)),
+    ]
+    closed = counts["hidden"]
+    return section(
+        table("Questions written", ("State", "Questions"), rows, total=True),
+        note(f"Median time per question: {median(took):.0f} s ({plural(len(took), 'save')}).") if took else None,
+        note(
+            f"{plural(closed, 'question')} not shown in the form: its author may not open their document, or it was "
+            "not read."
+        )
+        if closed
+        else None,
+        "Questions that are not decided are left out of the set until they are." if left else None,
     )
 
 
