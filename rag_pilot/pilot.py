@@ -20,7 +20,10 @@ from .answering.client import chat_model
 from .answering.extractive import extractive
 from .building import Built, Variant, embed_questions, manifest_of, open_or_build
 from .corpus.access import Access
-from .corpus.documents import Documents, read_documents
+from .corpus.documents import Documents, Sources, laid_over, read_documents, why_stale
+from .corpus.inventory import Inventory, inventory
+from .corpus.metadata import Metadata
+from .corpus.passages import Splitter, split_documents
 from .corpus.questions import Finding, QuestionSet, check_questions, read_questions
 from .errors import DataError, StaleError
 from .evaluation import Run, grade, open_run, run_eval
@@ -28,7 +31,7 @@ from .files import read_jsonl, write_jsonl
 from .grading.judge import Judge, model_judge, offline_judge
 from .identity import fingerprint
 from .records import Document, Question
-from .retrieval.embedding import CachedEmbedding, load_embedding
+from .retrieval.embedding import CachedEmbedding, cheap_counter, load_embedding
 from .retrieval.hybrid import Hits
 from .retrieval.manifest import document_hashes
 from .retrieval.rewrite import read_glossary
@@ -66,6 +69,10 @@ class Pilot:
         """The day at which documents count as fresh or stale."""
         return self.settings.pilot.as_of or date.today()
 
+    def why_stale(self, document: Document) -> str:
+        """Why a document counts as out of date today, or empty (see `corpus.documents.why_stale`)."""
+        return why_stale(document, self.today, self.settings.documents.fresh_days)
+
     @property
     def readers(self) -> frozenset[str]:
         """Those for whom pages are made: everyone, and the groups of RAG_PILOT_AUDIENCE (with ; between), else of
@@ -93,21 +100,27 @@ class Pilot:
     def documents(self, changes: Sequence[str] = ()) -> Documents:
         """The documents as they stand on disk, those of the changes laid over them; read again when a file changed."""
         folders = [self.data / "documents", *(self.data / "changes" / c / "documents" for c in changes)]
-        table = self.data / "access.csv"
-        files = [table, *(p for f in folders if f.is_dir() for p in sorted(f.rglob("*")))]
-        state = fingerprint([[str(p), s.st_mtime_ns, s.st_size] for p in files if p.exists() and (s := p.stat())])
+        tables = [self.data / "access.csv", self.data / "documents.csv"]
+        files = [*tables, *(path for folder in folders for path in sorted(folder.rglob("*")))]
+        state = fingerprint([_state(path) for path in files])
         known = self._documents.get(tuple(changes))
         if known is None or known[0] != state:
-            access = Access.read(table if table.exists() else None)
-            read = [read_documents(f, access) for f in folders if f.is_dir() or f is folders[0]]
-            by_id: dict[str, Document] = {}
-            for one in read:
-                by_id.update({d.id: d for d in one.documents})
-            notes = tuple(note for one in read[:1] for note in one.notes)
-            skipped = tuple(skip for one in read for skip in one.skipped)
-            known = (state, Documents(tuple(by_id[i] for i in sorted(by_id)), skipped, notes))
-            self._documents[tuple(changes)] = known
+            access, described = (path if path.exists() else None for path in tables)
+            rules = self.settings.documents
+            sources = Sources(Metadata.read(described), rules.other_keys, rules.ids)
+            grants = Access.read(access)
+            read = [read_documents(f, grants, sources) for f in folders if f.is_dir() or f is folders[0]]
+            known = self._documents[tuple(changes)] = (state, laid_over(read))
         return known[1]
+
+    def inventory(self, questions: Sequence[Question] = (), built: Built | None = None) -> Inventory:
+        """What was read of every file, by the passages of an index, else cut anew, without a model."""
+        documents, table = self.documents(), self.settings.passages
+        if built:
+            return inventory(documents, built.passages.values(), questions, table.counted_with)
+        count, counted_with = cheap_counter(table.counted_with)
+        passages = split_documents(documents.documents, Splitter(table.max_tokens, table.overlap, count))
+        return inventory(documents, passages, questions, counted_with)
 
     def check(self) -> list[Finding]:
         """What is wrong or weak in the question set, errors first."""
@@ -242,6 +255,15 @@ class Pilot:
             method: run_eval(self.questions, built.index.using(method), lambda _: NOT_FOUND, min_similarity=None)
             for method in METHODS
         }
+
+
+def _state(path: Path) -> list[str | int]:
+    """What changes with a file; its name alone where it is not there, or closed to us."""
+    try:
+        found = path.stat()
+    except OSError:
+        return [str(path)]
+    return [str(path), found.st_mtime_ns, found.st_size]
 
 
 def _holds(run_json: Path, print_id: str) -> bool:

@@ -156,8 +156,7 @@ class Result:
     @cached_property
     def facts(self) -> Facts:
         """What is known of the documents: which exist, are out of date, or lack what is expected of them."""
-        today = self.pilot.today.isoformat()
-        stale = {d.id for d in self.documents.values() if d.review_by and d.review_by < today}
+        stale = {d.id for d in self.documents.values() if self.pilot.why_stale(d)}
         texts = {d.id: TextFacts.of(d.text) for d in self.documents.values()}
         lacking = {
             q.id

@@ -7,9 +7,7 @@ passage, an index or a question is, is not known here.
 from __future__ import annotations
 
 import hashlib
-import re
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path, PurePosixPath
@@ -21,17 +19,10 @@ from .access import Access
 from .convert import HTML, TEXT_KINDS, convert, kind_of
 from .folder import clashes, files_below, id_of
 from .front_matter import FrontMatter, UnknownKeys, split_front_matter
+from .language import guess_language
 from .markdown import Converted, first_heading
 from .metadata import Metadata
 from .read_html import decode_html
-
-_COMMON = {
-    "en": "the of and to is for with that are this by be or from not you must it on at an will can if your when",
-    "fr": "le les des et du une est dans pour qui sur au aux avec ce pas vous par ou il sont votre être cette",
-    "pl": "i w z na się nie jest oraz dla po od przez lub jak które są przy ze za ciągu może albo tylko",
-}
-_STOP_WORDS = {lang: frozenset(words.split()) for lang, words in _COMMON.items()}
-_LEAST_SHARE = 0.08  # of all words; see guess_language
 
 
 class NobodyError(AccessError):
@@ -121,6 +112,14 @@ def read_documents(folder: Path, access: Access, sources: Sources = Sources()) -
     return Documents(tuple(documents), tuple(sorted(skipped, key=lambda s: s.path)), tuple(notes), pages)
 
 
+def laid_over(layers: Sequence[Documents]) -> Documents:
+    """One folder's documents with those of further folders over them, by id; remarks are the first one's."""
+    by_id = {d.id: d for layer in layers for d in layer.documents}
+    pages = {id_: n for layer in layers for id_, n in layer.pages.items()}
+    skipped = tuple(skip for layer in layers for skip in layer.skipped)
+    return Documents(tuple(by_id[i] for i in sorted(by_id)), skipped, layers[0].notes, pages)
+
+
 def read_document(folder: Path, name: str, access: Access, sources: Sources = Sources()) -> tuple[Document, Converted]:
     """One file (its path from `folder`) as a Document, and its text; a PilotError says why it cannot be one."""
     front, data = _read(folder, name, sources)
@@ -162,18 +161,6 @@ def why_stale(document: Document, today: date, fresh_days: int = 0) -> str:
     if fresh_days and document.updated and (today - date.fromisoformat(document.updated)).days > fresh_days:
         return f"last updated on {document.updated}, more than {fresh_days} days ago"
     return ""
-
-
-def guess_language(text: str) -> str:
-    """`en`, `fr` or `pl` by the share of its commonest words, empty where none stands out.
-
-    Help pages and handbooks in these languages have 10 to 40 % of them, Spanish, German or Turkish texts below 4 %.
-    """
-    words = re.findall(r"[^\W\d_]+", text.casefold())
-    counts = Counter(words)
-    shares = {lang: sum(counts[w] for w in common) / max(len(words), 1) for lang, common in _STOP_WORDS.items()}
-    best, second = sorted(shares, key=lambda lang: -shares[lang])[:2]
-    return best if shares[best] >= _LEAST_SHARE and shares[best] >= 2 * shares[second] else ""
 
 
 def _read(folder: Path, name: str, sources: Sources) -> tuple[FrontMatter, bytes]:
