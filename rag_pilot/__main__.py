@@ -17,6 +17,7 @@ from .errors import DataError, PilotError
 
 if TYPE_CHECKING:
     from .pilot import Pilot
+    from .records import Question
     from .results import Result
 
 SURE = ("rule", "expert")  # a judge's label alone never decides
@@ -85,25 +86,34 @@ def _new(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
+    from .corpus.draft import write_draft
     from .pilot import Pilot
+    from .reporting.check import file_lines, summary_lines
 
     pilot = Pilot.open(args.pilot)
-    found = pilot.documents()
-    print(f"{len(found.documents)} documents read, {len(found.skipped)} skipped")
-    for skipped in found.skipped:
-        print(f"  skipped {skipped.reason}")
-    for note in found.notes:
-        print(f"  note    {note}")
-    if not (pilot.data / "questions.jsonl").exists() or not (questions := pilot.questions):
+    broken: PilotError | None = None
+    questions: Sequence[Question] = ()
+    try:
+        questions = pilot.questions if (pilot.data / "questions.jsonl").exists() else ()
+    except PilotError as fault:  # the documents are shown first all the same
+        broken = fault
+    found = pilot.inventory(questions)
+    for line in (*file_lines(found), *summary_lines(found, pilot.why_stale)):
+        print(line)
+    if draft := write_draft(pilot.data / "access.csv", found.skipped):
+        print(draft)
+    if broken:
+        raise broken
+    if not questions:
         print("no questions yet: questions.jsonl is absent or empty")
-        return 0
+        return 1 if found.skipped else 0
     findings = pilot.check()
     errors = [f for f in findings if f.severity == "error"]
     print(f"{len(questions)} questions, {len(errors)} errors, {len(findings) - len(errors)} warnings")
     for finding in findings:
         ids = f" [{', '.join(finding.ids[:10])}{', ...' if len(finding.ids) > 10 else ''}]" if finding.ids else ""
         print(f"  {finding.severity:7} {finding.what}{ids}: {finding.what_to_do}")
-    return 1 if errors else 0
+    return 1 if errors or found.skipped else 0
 
 
 def _run(args: argparse.Namespace) -> int:

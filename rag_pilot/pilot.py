@@ -113,9 +113,14 @@ class Pilot:
             known = self._documents[tuple(changes)] = (state, laid_over(read))
         return known[1]
 
-    def inventory(self, questions: Sequence[Question] = (), built: Built | None = None) -> Inventory:
-        """What was read of every file, by the passages of an index, else cut anew, without a model."""
+    def inventory(self, questions: Sequence[Question] | None = None, built: Built | None = None) -> Inventory:
+        """What was read of every file, by the passages of an index, else cut anew, without a model.
+
+        `questions` None means those of questions.jsonl, where it exists.
+        """
         documents, table = self.documents(), self.settings.passages
+        if questions is None:
+            questions = self.questions if (self.data / "questions.jsonl").exists() else ()
         if built:
             return inventory(documents, built.passages.values(), questions, table.counted_with)
         count, counted_with = cheap_counter(table.counted_with)

@@ -5,9 +5,10 @@ questions and answers only where the pilot's readers may see it.
 """
 
 from .answers import four_way, gate, headline, label_shares, progress, run, stamp
+from .documents import documents, inventory
 from .failures import failures, pareto, tasks, trace
 from .plan import cost, cost_plan, criteria, decision, decision_table, judgements
-from .sources import composition, documents, findings, index, retrievers, segments
+from .sources import composition, findings, index, retrievers, segments
 from .week2 import changes, ledger, nothing, threshold, tried
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "gate",
     "headline",
     "index",
+    "inventory",
     "judgements",
     "label_shares",
     "ledger",

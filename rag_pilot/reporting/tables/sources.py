@@ -1,20 +1,17 @@
-"""Tables of what a pilot rests on: questions, documents, index, and how well each retriever finds the documents."""
+"""Tables of what a pilot rests on: questions, index, and how well each retriever finds the documents."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from datetime import date
-from pathlib import PurePosixPath
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 from ...analysis.intervals import normal_margin
 from ...analysis.measures import Leaks, Retrieval, Segment
 from ...analysis.shares import COUNTS_ONLY_UNDER, PERCENT_FROM, percent
 from ...building import Built
-from ...corpus.documents import Documents
 from ...corpus.questions import SIZE, UNANSWERABLE, Finding, QuestionSet
-from ...records import Document, Question
+from ...records import Question
 from ..html import Html, element, facts, listing, note, paragraph, section, table, tag
 from ..words import plural
 
@@ -84,65 +81,6 @@ def _size(n: int, none: int, left_out: int) -> list[str]:
             else []
         ),
     ]
-
-
-def documents(
-    found: Documents, today: date, readers: Collection[str] = frozenset(), everyone: str | None = None
-) -> Html:
-    """What was read, what was refused and why, and what is out of date.
-
-    Out-of-date documents are named only where `readers` may open them; the others are counted by owner.
-    """
-    docs = found.documents
-    if not docs and not found.skipped:
-        return section("No document was found.")
-    stale = [d for d in docs if d.review_by and d.review_by < today.isoformat()]
-    undated = sum(not d.review_by for d in docs)
-    parts: list[object] = [
-        paragraph(
-            element("strong", f"{len(docs)} of {plural(len(docs) + len(found.skipped), 'file')} read. "),
-            f"{len(found.skipped)} refused, {len(stale)} out of date on {today.isoformat()}, "
-            f"{undated} without review date.",
-        ),
-        _kinds(docs, everyone),
-        table("Who may open them (a document counts for each of its groups)", ("Group", "Documents"), _groups(docs)),
-        table("Refused files", ("File", "Why"), [(s.path, s.reason) for s in found.skipped], empty="none"),
-        table(
-            "Out of date",
-            ("Document", "Owner", "Updated", "Review was due"),
-            [_stale(d, frozenset(readers)) for d in stale],
-            empty="none",
-        ),
-        listing(found.notes) if found.notes else None,
-    ]
-    return section(*parts)
-
-
-def _kinds(docs: Sequence[Document], everyone: str | None) -> Html:
-    """Languages x formats, with how many everybody may not open where the name of everyone's group is given."""
-    kinds = Counter((d.lang or "not known", PurePosixPath(d.path).suffix.lower() or "no ending") for d in docs)
-    closed = Counter(d.lang or "not known" for d in docs if everyone and everyone not in d.groups)
-    formats, langs = sorted({f for _, f in kinds}), sorted({lang for lang, _ in kinds})
-    rows = [[lang, *(kinds[lang, f] for f in formats), sum(kinds[lang, f] for f in formats)] for lang in langs]
-    rows.append(["All", *(sum(kinds[lang, f] for lang in langs) for f in formats), len(docs)])
-    head = ["Language", *formats, "All"]
-    if everyone:
-        head.append(f"Not open to {everyone}")
-        for row, count in zip(rows, [*(closed[lang] for lang in langs), closed.total()], strict=True):
-            row.append(count)
-    return table("Documents by language and format", head, rows if docs else [], total=True)
-
-
-def _groups(docs: Sequence[Document]) -> list[tuple[object, ...]]:
-    counts = Counter(group for d in docs for group in d.groups)
-    return [(group, count) for group, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
-
-
-def _stale(document: Document, readers: frozenset[str]) -> tuple[object, ...]:
-    name = document.title or document.id
-    if not document.groups & readers:
-        name = f"not shown here (needs {' or '.join(sorted(document.groups))})"
-    return name, document.owner or "no owner named", document.updated or "not known", document.review_by
 
 
 def index(built: Built) -> Html:
