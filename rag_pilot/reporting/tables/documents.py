@@ -15,7 +15,7 @@ from ...analysis.shares import percent
 from ...corpus.documents import REFUSED, Documents, why_stale
 from ...corpus.inventory import FileRecord, Inventory
 from ...records import Document
-from ..html import Html, element, listing, note, paragraph, section, table, tag
+from ..html import Html, element, listing, note, paragraph, section, table, tag, whole
 from ..words import plural
 
 _UNKNOWN = "not known"
@@ -49,7 +49,12 @@ def documents(
         ),
         _kinds(docs, everyone),
         table("Who may open them (a document counts for each of its groups)", ("Group", "Documents"), _groups(docs)),
-        table("Refused files", ("File", "Why"), [(s.path, s.reason) for s in named], empty="none")
+        table(
+            "Refused files",
+            ("File", "Why"),
+            [(s.path, s.reason.removeprefix(f"{s.path}: ")) for s in named],
+            empty="none",
+        )
         if named or not hidden
         else None,
         note(f"Refused and not named here, where nobody is known to may open them: {hidden}.") if hidden else None,
@@ -113,7 +118,7 @@ def _row(file: FileRecord) -> tuple[object, ...]:
         f"{percent(file.covered)} %",
         d.lang or _UNKNOWN,
         ", ".join(sorted(d.groups)),
-        d.updated or _UNKNOWN,
+        whole(d.updated or _UNKNOWN),
         "–" if file.questions is None else file.questions,
     )
 
@@ -172,4 +177,4 @@ def _stale(document: Document, why: str, readers: frozenset[str]) -> tuple[objec
     name = document.title or document.id
     if not document.groups & readers:
         name = f"not shown here (needs {' or '.join(sorted(document.groups))})"
-    return name, document.owner or "no owner named", document.updated or _UNKNOWN, why
+    return name, document.owner or "no owner named", whole(document.updated or _UNKNOWN), why
