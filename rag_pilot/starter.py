@@ -23,6 +23,7 @@ README = """\
 |---|---|
 | `documents/` | the documents: .md, .txt, .html, .docx, .pdf, in folders as you like; nothing else |
 | `access.csv` | who may open them, where the file itself does not say so: `path,groups,owner,sensitivity` |
+| `documents.csv` | optional, for files without front matter: `path,title,link,updated,review_by,lang,owner` |
 | `questions.jsonl` | one question a line, as people really asked it |
 | `glossary.toml` | what staff call things -> the words of the documents |
 | `pilot.toml` | the settings, and the criteria that are locked before the first run |
@@ -30,6 +31,9 @@ README = """\
 A line of `access.csv` (a document that nobody is named for is refused, never opened to everyone):
 
     handbook/**,all-staff,Head of HR,internal
+
+`rag-pilot check NAME` writes `access.draft.csv`, a line for every folder that nobody was named for: fill in the groups
+and rename it.
 
 A line of `questions.jsonl`; 10 to 15 % of the questions should be ones that the documents do not answer
 (`"answerable": false`, `"doc": null`):

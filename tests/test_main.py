@@ -57,6 +57,7 @@ def test_new_makes_a_folder_that_check_reads_and_prints_the_next_steps(tmp_path:
     checked = rag_pilot(tmp_path, "check", "acme")
     assert checked.returncode == 0
     assert checked.stdout.splitlines()[0] == "0 documents read, 0 skipped" and "no questions yet" in checked.stdout
+    assert sorted(path.name for path in data.iterdir()) == names
 
 
 def test_new_leaves_a_folder_that_exists_as_it_is(tmp_path: Path) -> None:
@@ -94,7 +95,7 @@ def test_check_lists_what_was_skipped_and_why_and_fails_on_errors_in_the_questio
     pilot = tiny_pilot(tmp_path)
     (pilot.data / "documents" / "open.md").write_text("# Nobody's\n\nText.", encoding="utf-8")
     checked = rag_pilot(tmp_path, "check", "tiny")
-    assert checked.returncode == 0 and "3 documents read, 1 skipped" in checked.stdout
+    assert checked.returncode == 1 and "3 documents read, 1 skipped" in checked.stdout
     assert "skipped open.md: nobody may open it" in checked.stdout
     assert "6 questions, 0 errors" in checked.stdout
     (pilot.data / "documents" / "leave.md").unlink()
@@ -103,6 +104,7 @@ def test_check_lists_what_was_skipped_and_why_and_fails_on_errors_in_the_questio
         checked.returncode == 1
         and "error   1 questions name documents that were not read: leave [q1]" in checked.stdout
     )
+    (pilot.data / "documents" / "open.md").unlink()
     (pilot.data / "questions.jsonl").unlink()
     assert rag_pilot(tmp_path, "check", "tiny").returncode == 0
     assert not (tmp_path / "results").exists()
@@ -164,7 +166,7 @@ def test_a_console_that_cannot_show_a_letter_gets_the_rest(tmp_path: Path) -> No
     pilot = tiny_pilot(tmp_path)
     (pilot.data / "documents" / "święto.md").write_text("x", encoding="utf-8")
     done = rag_pilot(tmp_path, "check", "tiny", PYTHONIOENCODING="cp1252")
-    assert done.returncode == 0 and "wi\\u0119to.md" in done.stdout
+    assert done.returncode == 1 and "wi\\u0119to.md" in done.stdout
 
 
 @pytest.mark.slow

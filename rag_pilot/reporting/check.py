@@ -34,22 +34,16 @@ _COLUMNS: tuple[tuple[str, Callable[[FileRecord], object]], ...] = (
 
 def file_lines(found: Inventory) -> list[str]:
     """A table of what was read, names last and whole, then each refusal and each remark."""
-    rows = [[str(value(file)) for _, value in _COLUMNS] for file in found.files]
-    widths = (
-        [max(map(len, (name, *column))) for (name, _), column in zip(_COLUMNS, zip(*rows, strict=True), strict=True)]
-        if rows
-        else []
-    )
-    shown = [" ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    names = [f"  {file.document.path}  ({', '.join(sorted(file.document.groups))})" for file in found.files]
-    head = [" ".join(name.rjust(width) for (name, _), width in zip(_COLUMNS, widths, strict=True)) + "  file (groups)"]
-    return [
-        *(head if rows else []),
-        *(line + name for line, name in zip(shown, names, strict=True)),
+    table = [[name for name, _ in _COLUMNS], *([str(value(f)) for _, value in _COLUMNS] for f in found.files)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    shown = [" ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in table]
+    names = ["file (groups)", *(f"{f.document.path}  ({', '.join(sorted(f.document.groups))})" for f in found.files)]
+    lines = [
+        *([f"{row}  {name}" for row, name in zip(shown, names, strict=True)] if found.files else []),
         *(f"  skipped {skipped.reason}" for skipped in found.skipped),
         *(f"  note    {note}" for note in found.notes),
-        *([""] if rows or found.skipped or found.notes else []),
     ]
+    return [*lines, ""] if lines else []
 
 
 def summary_lines(found: Inventory, why_stale: Callable[[Document], str]) -> list[str]:
