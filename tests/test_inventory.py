@@ -42,6 +42,14 @@ def test_all_text_is_covered_by_the_passages_of_the_splitter_and_what_is_lost_sh
     assert lost.covered == 3 / 5
 
 
+def test_a_word_too_long_for_a_passage_is_covered_by_its_pieces_and_a_short_one_not_by_a_longer():
+    long = document("a", "see " + "x" * 2000 + "y")
+    passages = split_documents([long], Splitter(32, count=lambda texts: [len(t) for t in texts]))
+    assert len(passages) > 50 and read(long, passages=passages).covered == 1
+    assert read(long, passages=passages[:9]).covered == 0.5
+    assert read(document("b", "one"), passages=[Passage("b#1", "b", "someone")]).covered == 0
+
+
 def test_pages_without_text_count_against_the_share_covered():
     paged = document("p", "<!-- page 1 -->\n\none two three four\n\n<!-- page 3 -->\n\nfive six seven eight")
     found = read(paged, document("q", "nine ten"), pages={"p": (4, 2)})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path, PurePosixPath
 
@@ -38,6 +38,7 @@ class Skipped(Record):
     cause: str = "content"
     groups: frozenset[str] = frozenset()  # who may know of it; nobody where that cannot be established
     unknown: tuple[str, ...] = ()  # keys of its front matter that nobody knows
+    unnamed: bool = False  # nobody was named who may open it, whatever else is wrong with it
 
 
 REFUSED = {
@@ -82,7 +83,8 @@ def read_documents(folder: Path, access: Access, sources: Sources = Sources()) -
     notes: list[str] = []
     pages: dict[str, tuple[int, int]] = {}
     names: list[str] = []
-    for name, reason, cause in files_below(folder):
+    files = files_below(folder)
+    for name, reason, cause in files:
         if reason:
             groups = _groups_of(name, access) if cause == "kind" else frozenset()
             skipped.append(Skipped(name, f"{name}: {reason}", cause, groups))
@@ -95,18 +97,16 @@ def read_documents(folder: Path, access: Access, sources: Sources = Sources()) -
                 raise DataError(f"{name}: {same[name]}")
             document, converted = read_document(folder, name, access, sources)
         except PilotError as fault:
-            cause = "name" if name in same else _cause(fault)
-            groups = _now(folder, name, access, sources) if cause == "content" else frozenset()
-            unknown = fault.keys if isinstance(fault, UnknownKeys) else ()
-            skipped.append(Skipped(name, str(fault), cause, groups, unknown))
+            skipped.append(_skipped(folder, name, access, sources, fault, "name" if name in same else _cause(fault)))
             continue
         documents.append(document)
         notes += [f"{name}: {note}" for note in converted.notes]
         if converted.pages:
             pages[document.id] = (converted.pages, converted.empty_pages)
+    everything = [name for name, _, _ in files]
     for table, unused in (
-        ("access.csv", access.unused(names)),
-        ("documents.csv", sources.metadata.unused(names)),
+        ("access.csv", access.unused(everything)),
+        ("documents.csv", sources.metadata.unused(everything)),
     ):
         notes += [f"{table}, line {e.line}: {e.pattern} matches no file; check its spelling" for e in unused]
     return Documents(tuple(documents), tuple(sorted(skipped, key=lambda s: s.path)), tuple(notes), pages)
@@ -222,11 +222,21 @@ def _groups_of(name: str, access: Access) -> frozenset[str]:
     return entry.groups if entry else frozenset()
 
 
-def _now(folder: Path, name: str, access: Access, sources: Sources) -> frozenset[str]:
-    try:
-        return read_groups(folder, name, access, sources)
-    except PilotError:
-        return frozenset()
+def _skipped(folder: Path, name: str, access: Access, sources: Sources, fault: PilotError, cause: str) -> Skipped:
+    """A refused file with what else would refuse it, so that one round of mending is enough."""
+    unknown: tuple[str, ...] = ()
+    groups: frozenset[str] = frozenset()
+    unnamed = False
+    for _ in range(2):
+        try:
+            groups = read_groups(folder, name, access, replace(sources, other_keys=(*sources.other_keys, *unknown)))
+        except UnknownKeys as more:
+            unknown = more.keys
+            continue
+        except PilotError as other:
+            unnamed = isinstance(other, NobodyError)
+        break
+    return Skipped(name, str(fault), cause, groups if cause == "content" else frozenset(), unknown, unnamed)
 
 
 def _listed(groups: frozenset[str]) -> str:

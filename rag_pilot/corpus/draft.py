@@ -28,7 +28,7 @@ def draft_access(access: Path, skipped: Iterable[Skipped]) -> str:
     folders: dict[str, list[str]] = {}  # as access.csv compares them -> as they are written, once a file
     for skip in skipped:
         folder = str(PurePosixPath(skip.path).parent)
-        if skip.cause == "nobody" and not set("*?\\") & set(folder):
+        if skip.unnamed and not set("*?\\") & set(folder):
             line = "*" if folder == "." else f"{folder}/*"
             folders.setdefault(fold_pattern(line), []).append(line)
     lines = [(written[0], "", "", "", str(len(written))) for _, written in sorted(folders.items())]

@@ -68,7 +68,7 @@ def clashes(names: Iterable[str], ids: str) -> dict[str, str]:
     for (kind, _), alike in same.items():
         for name in alike if len(alike) > 1 else ():
             others = [other for other in alike if other != name]
-            listed = " and ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
+            listed = others[0] + (f" and {len(others) - 1} more" if len(others) > 1 else "")
             remedy = "rename one"
             if kind == "id" and ids == "name":
                 remedy = 'rename all but one, or set ids = "path" in [documents] of pilot.toml'

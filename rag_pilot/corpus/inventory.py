@@ -18,6 +18,7 @@ from .documents import Documents, Skipped
 from .near_duplicates import Family, exact_duplicates, near_duplicates
 
 _BLOCKS = MarkdownIt("commonmark").enable("table").disable("inline")
+_LONG = 20  # characters; shorter words stand inside others by chance
 _PAGE_MARK = re.compile(r"^<!-- page \d+ -->$", re.MULTILINE)
 
 
@@ -106,6 +107,10 @@ def _record(
     text = _PAGE_MARK.sub("", document.text)
     words = Counter(_words(text))
     held = Counter(word for passage in passages for word in _words(passage.text))
+    lost = words - held
+    if any(len(word) > _LONG for word in lost):  # one longer than a passage is cut: its pieces follow one another
+        joined = "".join("".join(passage.text.split()) for passage in passages)
+        lost = Counter({word: n for word, n in lost.items() if len(word) <= _LONG or word not in joined})
     kinds = Counter(token.type for token in _BLOCKS.parse(text))
     return FileRecord(
         document=document,
@@ -116,7 +121,7 @@ def _record(
         tokens=sum(passage.tokens for passage in passages),
         pages=pages,
         empty_pages=empty_pages,
-        found=(words & held).total(),
+        found=words.total() - lost.total(),
         questions=questions,
     )
 
