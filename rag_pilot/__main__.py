@@ -17,6 +17,7 @@ from .errors import DataError, PilotError
 
 if TYPE_CHECKING:
     from .pilot import Pilot
+    from .records import Question
     from .results import Result
 
 SURE = ("rule", "expert")  # a judge's label alone never decides
@@ -110,12 +111,34 @@ def _import(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    from .checking import check_pilot
+    from .corpus.checks import summary
+    from .corpus.draft import write_draft
     from .pilot import Pilot
+    from .reporting.check import file_lines, summary_lines
+    from .reporting.words import plural
 
-    lines, to_mend = check_pilot(Pilot.open(args.pilot))
-    print("\n".join(lines))
-    return 1 if to_mend else 0
+    pilot = Pilot.open(args.pilot)
+    broken: PilotError | None = None
+    questions: Sequence[Question] = ()
+    try:
+        questions = pilot.questions if (pilot.data / "questions.jsonl").exists() else ()
+    except PilotError as fault:  # the documents are shown first all the same
+        broken = fault
+    found = pilot.inventory(questions)
+    for line in (*file_lines(found), *summary_lines(found, pilot.why_stale)):
+        print(line)
+    paths = [file.document.path for file in found.files]
+    if draft := write_draft(pilot.data / "access.csv", found.skipped, paths):
+        print(draft)
+    if broken:
+        raise broken
+    findings = pilot.check()
+    print(f"{plural(len(questions), 'question')}, {summary(findings)}")
+    for finding in findings:
+        ids = f" [{', '.join(finding.ids[:10])}{', ...' if len(finding.ids) > 10 else ''}]" if finding.ids else ""
+        print(f"  {finding.severity:7} {finding.what}{ids}: {finding.what_to_do}")
+    errors = any(finding.severity == "error" for finding in findings)
+    return 1 if errors or found.skipped else 0
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -19,12 +19,13 @@ from .analysis.sensitivity import can_detect
 from .answering.answerer import LLM, NOT_FOUND
 from .answering.client import chat_model
 from .answering.extractive import extractive
-from .building import Built, Variant, embed_questions, manifest_of, open_or_build, split
+from .building import Built, Variant, embed_questions, manifest_of, open_or_build
 from .corpus.checks import Finding, check_questions
-from .corpus.documents import Documents
-from .corpus.grouping import Groups, group_alike
-from .corpus.inventory import Inventory, take_inventory
+from .corpus.documents import Documents, why_stale
+from .corpus.grouping import Groups, group_questions
+from .corpus.inventory import Inventory, inventory
 from .corpus.layers import read_layers, state_of
+from .corpus.passages import Splitter, split_documents
 from .corpus.questions import QuestionSet, read_questions
 from .corpus.tickets import Imported, import_questions
 from .errors import DataError, ModelError, StaleError
@@ -32,8 +33,8 @@ from .evaluation import Run, grade, open_run, run_eval
 from .files import read_jsonl, write_jsonl
 from .grading.judge import Judge, model_judge, offline_judge
 from .identity import fingerprint
-from .records import Question
-from .retrieval.embedding import CachedEmbedding, load_embedding
+from .records import Document, Question
+from .retrieval.embedding import CachedEmbedding, cheap_counter, load_embedding
 from .retrieval.hybrid import Hits
 from .retrieval.manifest import document_hashes
 from .retrieval.rewrite import read_glossary
@@ -71,6 +72,10 @@ class Pilot:
         """The day at which documents count as fresh or stale."""
         return self.settings.pilot.as_of or date.today()
 
+    def why_stale(self, document: Document) -> str:
+        """Why a document counts as out of date today, or empty (see `corpus.documents.why_stale`)."""
+        return why_stale(document, self.today, self.settings.documents.fresh_days)
+
     @property
     def readers(self) -> frozenset[str]:
         """Those for whom pages are made: everyone, and the groups of RAG_PILOT_AUDIENCE (with ; between), else of
@@ -104,12 +109,19 @@ class Pilot:
             self._documents[tuple(changes)] = known
         return known[1]
 
-    def inventory(self) -> Inventory:
-        """What the files came to: read or refused and why, how much of them can be found, old, alike, asked for."""
-        found = self.documents()
-        questions = self.questions if (self.data / "questions.jsonl").exists() else None
-        fresh_days = self.settings.documents.fresh_days
-        return take_inventory(found, split(self.settings, found), questions, self.today, fresh_days)
+    def inventory(self, questions: Sequence[Question] | None = None, built: Built | None = None) -> Inventory:
+        """What was read of every file, by the passages of an index, else cut anew, without a model.
+
+        `questions` None means those of questions.jsonl, where it exists.
+        """
+        documents, table = self.documents(), self.settings.passages
+        if questions is None:
+            questions = self.questions if (self.data / "questions.jsonl").exists() else ()
+        if built:
+            return inventory(documents, built.passages.values(), questions, table.counted_with)
+        count, counted_with = cheap_counter(table.counted_with)
+        passages = split_documents(documents.documents, Splitter(table.max_tokens, table.overlap, count))
+        return inventory(documents, passages, questions, counted_with)
 
     def check(self) -> list[Finding]:
         """What is wrong or weak in the question set, errors first, and what it can show; no file is an empty set."""
@@ -136,23 +148,14 @@ class Pilot:
 
         By the pilot's embedding; by their letters alone where keywords alone are searched, or no model can be loaded.
         """
-        known = self.questions
-        if not known.undecided:
-            return Groups(())
-        questions = (*known, *known.undecided)
-        texts, asked = [q.question for q in questions], [q.asked for q in questions]
-        chosen = frozenset(q.id for q in known)
         table = self.settings.retrieval
         try:
             if table.method == "keyword":
                 raise ModelError("this pilot searches by keywords alone")
             embedding = CachedEmbedding(load_embedding(table.embedding), self.results / "cache")
-            vectors, model = embedding.queries(texts), embedding.model
+            return group_questions(self.questions, embedding.queries, embedding.model.name, embedding.model.alike)
         except ModelError as fault:
-            how = f"Compared by their letters alone, so only the same words are brought together: {fault}."
-            return Groups(questions, group_alike(texts, asked), how, chosen)
-        how = f"Compared by {model.name}, from a cosine of {model.alike:g}; other numbers, codes or acronyms part them."
-        return Groups(questions, group_alike(texts, asked, vectors, model.alike), how, chosen)
+            return group_questions(self.questions, None, str(fault))
 
     def may_open(self, question: Question, changes: Sequence[str] = ()) -> bool:
         """Whether the asker may open a document that answers the question."""

@@ -31,7 +31,6 @@ from .analysis.sample import Sample, first_that_need_a_person, read_so_far
 from .analysis.shares import Share
 from .analysis.threshold import Sweep, scored_answers, sweep
 from .building import Built, Variant
-from .corpus.documents import why_stale
 from .corpus.facts import Facts as TextFacts
 from .corpus.facts import numbers_and_codes
 from .evaluation import Run
@@ -157,8 +156,7 @@ class Result:
     @cached_property
     def facts(self) -> Facts:
         """What is known of the documents: which exist, are out of date, or lack what is expected of them."""
-        today, fresh_days = self.pilot.today, self.settings.documents.fresh_days
-        stale = {d.id for d in self.documents.values() if why_stale(d, today, fresh_days)}
+        stale = {d.id for d in self.documents.values() if self.pilot.why_stale(d)}
         texts = {d.id: TextFacts.of(d.text) for d in self.documents.values()}
         lacking = {
             q.id

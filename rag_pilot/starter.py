@@ -23,7 +23,7 @@ README = """\
 |---|---|
 | `documents/` | the documents, in folders: .md .txt .html .mhtml .docx .odt .rtf .pdf .pptx .xlsx .csv |
 | `access.csv` | who may open them, where the file itself does not say so: `path,groups,owner,sensitivity` |
-| `documents.csv` | what else a file cannot say of itself, if you like: `path,title,link,updated,review_by,lang` |
+| `documents.csv` | optional, for files without front matter: `path,title,link,updated,review_by,lang,owner` |
 | `questions.jsonl` | one question a line, as people really asked it |
 | `glossary.toml` | what staff call things -> the words of the documents |
 | `pilot.toml` | the settings, and the criteria that are locked before the first run |
@@ -34,6 +34,9 @@ A line of `access.csv` (a document that nobody is named for is refused, never op
 
 `rag-pilot import TICKETS --to questions.jsonl` adds the questions of a ticket export, with `"answerable": null` until
 you have chosen them.
+
+`rag-pilot check NAME` writes `access.draft.csv`, a line for every folder that nobody was named for: fill in the groups
+and rename it.
 
 A line of `questions.jsonl`; 10 to 15 % of the questions should be ones that the documents do not answer
 (`"answerable": false`, `"doc": null`):

@@ -270,6 +270,22 @@ def test_a_pattern_that_matches_nothing_is_noted(tmp_path):
     )
 
 
+def test_a_line_for_a_file_that_is_not_read_is_no_mistake(tmp_path):
+    access = Access((*STAFF.entries, Entry("old.doc", frozenset({"hr"}), line=3)))
+    assert read(tmp_path, {"old.doc": "x", "a.md": "x"}, access).notes == ()
+
+
+def test_one_round_of_mending_is_enough_because_a_refusal_tells_all(tmp_path):
+    head = "---\nlayout: x\n---\ntext"
+    files = {"a/index.md": head, "b/index.md": "---\ngroups: [hr]\n---\n", "c.md": head}
+    found = read(tmp_path, files)
+    assert [(s.path, s.cause, s.unknown, s.unnamed) for s in found.skipped] == [
+        ("a/index.md", "name", ("layout",), True),
+        ("b/index.md", "name", (), False),
+        ("c.md", "keys", ("layout",), True),
+    ]
+
+
 def test_a_missing_folder_is_an_error(tmp_path):
     with pytest.raises(DataError, match="no such folder"):
         read_documents(tmp_path / "documents", STAFF)

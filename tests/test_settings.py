@@ -280,3 +280,33 @@ def test_the_lock_is_plain_json_on_one_line(tmp_path: Path, settings: Settings) 
     assert json.loads(path.read_bytes()) == locked
     assert path.read_bytes().count(b"\n") == 1
     assert "Émilie".encode() in path.read_bytes()
+
+
+# -- documents ---------------------------------------------------------------------------------------------------------
+
+
+def test_keys_of_other_programs_are_named_once(tmp_path: Path) -> None:
+    path = tmp_path / "pilot.toml"
+    path.write_text('[documents]\nother_keys = ["layout", "date"]\nids = "path"\nfresh_days = 365\n', encoding="utf-8")
+    table = read_settings(path).documents
+    assert (table.other_keys, table.ids, table.fresh_days) == (("layout", "date"), "path", 365)
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [("groups", "groups"), ("Groups", "groups"), ("group", "groups"), ("groupes", "groups"), ("user_group", "groups")]
+    + [("gruops", "groups"), ("Title", "title"), ("owners", "owner"), ("reviewby", "review_by"), ("LANG", "lang")],
+)
+def test_a_key_that_may_be_one_of_ours_mistyped_cannot_be_passed_over(tmp_path: Path, key: str, meant: str) -> None:
+    path = tmp_path / "pilot.toml"
+    path.write_text(f'[documents]\nother_keys = ["layout", "{key}"]\n', encoding="utf-8")
+    with pytest.raises(SettingsError, match=f"documents .*other_keys holds '{key}', which is '{meant}' or nearly so"):
+        read_settings(path)
+
+
+@pytest.mark.parametrize("entry", ["fresh_days = -1", 'fresh_days = "365"', 'ids = "title"', 'other_keys = "layout"'])
+def test_unfit_settings_of_documents_are_refused(tmp_path: Path, entry: str) -> None:
+    path = tmp_path / "pilot.toml"
+    path.write_text(f"[documents]\n{entry}\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match=f"documents.{entry.split()[0]}"):
+        read_settings(path)

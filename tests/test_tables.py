@@ -22,12 +22,12 @@ from rag_pilot.analysis.shares import Mean, Share
 from rag_pilot.analysis.threshold import Scored, sweep
 from rag_pilot.corpus.checks import Finding
 from rag_pilot.corpus.documents import Documents, Skipped
-from rag_pilot.corpus.inventory import take_inventory
+from rag_pilot.corpus.inventory import inventory
 from rag_pilot.grading.agreement import gate
 from rag_pilot.ledger import Ledger, Tried
 from rag_pilot.pilot import Pilot
 from rag_pilot.reading import Failure, failures
-from rag_pilot.records import Document, Question
+from rag_pilot.records import Document, Passage, Question
 from rag_pilot.reporting import tables
 from rag_pilot.reporting.html import STYLE, Html, element, join, link, section, table
 from rag_pilot.reporting.tables.answers import stages
@@ -148,10 +148,17 @@ DOCS = Documents(
         Document("pay", "Pay bands", "x", frozenset({"hr"}), "pay.pdf", owner="HR", review_by="2024-01-01", lang="en"),
         Document("neu", "Neu", "x", frozenset({"all-staff"}), "neu.md", lang="fr"),
     ),
-    (Skipped("old.xls", "old.xls: files of this kind are not read", "kind", frozenset({"all-staff"})),),
-    ("access.csv, line 3: x/* matches no file",),
+    (
+        Skipped("old.xls", "old.xls: files of this kind are not read", "kind", frozenset({"all-staff"})),
+        Skipped("layoffs.md", "layoffs.md, line 2: groups is empty", "access"),
+    ),
+    (
+        "open.md: 1 of 5 pages hold no text",
+        "pay.pdf: 2 of 5 pages hold no text",
+        "access.csv, line 3: mergers/* matches no file",
+    ),
 )
-FILES = take_inventory(DOCS, (), (Question("q1", "How?", doc="pay"),), TODAY)
+INVENTORY = inventory(Documents(DOCS.documents[:2]), [Passage("open#1", "open", "x")])
 PARETO = Pareto(
     (
         CauseCount("missing_or_stale", share(7, 12, not_graded=3)),
@@ -178,7 +185,8 @@ PLAIN: list[tuple[str, Callable[[Any], Html], Any]] = [
     ("criteria", lambda x: tables.criteria(x[0], x[1]), (["wrong at most 5 %"], LOCK)),
     ("findings", tables.findings, [Finding("error", "2 lost", ("q1", "q2"), "correct doc")]),
     ("composition", tables.composition, (Question("q1", "How?", category="typo", lang="en", source="mail"),)),
-    ("documents", lambda x: tables.documents(x, {"all-staff", "hr"}), FILES),
+    ("documents", lambda x: tables.documents(x, TODAY, {g for d in x.documents for g in d.groups}), DOCS),
+    ("inventory", lambda x: tables.inventory(x, {g for f in x.files for g in f.document.groups}), INVENTORY),
     ("segments", lambda x: tables.segments(x, "Hit@5" + EVIL), [Segment("typo", share(3, 40), 0.01, True)]),
     ("pareto", tables.pareto, PARETO),
     ("failures", tables.failures, [FAILED]),
@@ -382,13 +390,61 @@ def test_composition_of_no_question_says_so():
 
 
 def test_documents_are_counted_and_out_of_date_ones_named_only_to_those_who_may_open_them():
-    page = tables.documents(FILES, {"all-staff"}, "all-staff")
+    page = tables.documents(DOCS, TODAY, {"all-staff"}, "all-staff")
     assert grid(page, "Documents by")[-1] == ["All", "2", "1", "3", "1"]
     assert [r[0] for r in grid(page, "Out of date")[1:]] == ["Parking", "not shown here (needs hr)"]
-    assert "3 of 4 files read" in soup(page).get_text()
-    assert "old.xls" in page
-    assert "Parking" not in tables.documents(FILES)
-    assert not re.search(r"Pay bands|pay\.pdf", page)
+    assert "3 of 5 files read" in soup(page).get_text()
+    assert "Parking" not in tables.documents(DOCS, TODAY)
+
+
+def test_no_file_is_named_to_readers_who_may_not_open_it_wherever_it_would_stand():
+    page = soup(tables.documents(DOCS, TODAY, {"all-staff"}, "all-staff")).get_text()
+    assert "old.xls" in page and "open.md: 1 of 5" in page
+    assert "1 who may open it cannot be established" in page and "2 remarks not shown here" in page
+    for secret in ("layoffs", "pay.pdf", "Pay bands", "mergers"):
+        assert secret not in page
+    assert "pay.pdf: 2 of 5" in tables.documents(DOCS, TODAY, {"hr"}, "all-staff")
+
+
+def test_a_document_updated_too_long_ago_is_out_of_date_with_its_reason():
+    old = Document("old", "Old", "x", frozenset({"all-staff"}), "old.md", updated="2026-08-01")
+    found = Documents((old, replace(old, id="new", title="New", updated="2026-09-01")))
+    rows = grid(tables.documents(found, TODAY, {"all-staff"}, fresh_days=30), "Out of date")[1:]
+    assert [(r[0], r[3]) for r in rows] == [("Old", "last updated on 2026-08-01, more than 30 days ago")]
+    assert "Out of date: none" in soup(tables.documents(found, TODAY, {"all-staff"})).get_text()
+
+
+def inventoried(*documents: Document) -> Any:
+    passages = [Passage(f"{d.id}#1", d.id, d.text, d.groups, tokens=7) for d in documents]
+    pages = {"pay": (5, 1)}
+    return inventory(Documents(documents, pages=pages), passages, [Question("q1", "?", doc="pay")], "some model")
+
+
+TEXT = "Band seven pays ninety one thousand five hundred euros a year to everybody who works in it."
+PAIR = (
+    Document("pay", "Pay", TEXT, frozenset({"hr"}), "hr/pay-2026-final-final-version-of-the-board.pdf"),
+    Document("faq", "FAQ", TEXT, frozenset({"all-staff"}), "faq.md", updated="2026-01-02"),
+    Document("tea", "Tea", "Tea is free.", frozenset({"all-staff"}), "tea.md"),
+)
+
+
+def test_the_inventory_shows_every_file_whole_to_those_who_may_open_it():
+    page = tables.inventory(inventoried(*PAIR), {"hr", "all-staff"})
+    rows = grid(page, "What was read of each file (3 of 3 shown)")
+    assert rows[2][:8] == [PAIR[0].path, "17", "0", "0", "1", "7", "5, 1 without text", "80 %"]
+    assert rows[2][8:] == ["not known", "hr", "not known", "1"]
+    assert grid(page, "There twice")[1] == [f"faq.md, {PAIR[0].path}", "the same words", "not the same"]
+    text = soup(page).get_text()
+    assert "3 documents, 37 words, 3 passages, 21 tokens (counted with some model)" in text
+    assert "90 % of the text that was read stands in some passage; 1 page without text" in text
+    assert "2 of 3 documents named by no question (1 question)" in text
+
+
+def test_the_inventory_names_no_file_to_readers_who_may_not_open_it():
+    text = soup(tables.inventory(inventoried(*PAIR), {"all-staff"})).get_text()
+    assert "(2 of 3 shown)" in text and "1 document not shown here" in text and "1 set not shown here" in text
+    assert "pay-2026" not in text and "hr" not in re.findall(r"\w+", text)
+    assert "1 set of nearly one text not open to the same readers" in text
 
 
 def test_failures_that_the_reader_may_not_see_are_counted_by_group_and_never_shown(result: Result):

@@ -7,10 +7,8 @@ passage, an index or a question is, is not known here.
 from __future__ import annotations
 
 import hashlib
-import re
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path, PurePosixPath
 
@@ -21,17 +19,10 @@ from .access import Access
 from .convert import HTML, TEXT_KINDS, convert, kind_of
 from .folder import clashes, files_below, id_of
 from .front_matter import FrontMatter, UnknownKeys, split_front_matter
+from .language import guess_language
 from .markdown import Converted, first_heading
 from .metadata import Metadata
 from .read_html import decode_html
-
-_COMMON = {
-    "en": "the of and to is for with that are this by be or from not you must it on at an will can if your when",
-    "fr": "le les des et du une est dans pour qui sur au aux avec ce pas vous par ou il sont votre être cette",
-    "pl": "i w z na się nie jest oraz dla po od przez lub jak które są przy ze za ciągu może albo tylko",
-}
-_STOP_WORDS = {lang: frozenset(words.split()) for lang, words in _COMMON.items()}
-_LEAST_SHARE = 0.08  # of all words; see guess_language
 
 
 class NobodyError(AccessError):
@@ -47,6 +38,7 @@ class Skipped(Record):
     cause: str = "content"
     groups: frozenset[str] = frozenset()  # who may know of it; nobody where that cannot be established
     unknown: tuple[str, ...] = ()  # keys of its front matter that nobody knows
+    unnamed: bool = False  # nobody was named who may open it, whatever else is wrong with it
 
 
 REFUSED = {
@@ -91,7 +83,8 @@ def read_documents(folder: Path, access: Access, sources: Sources = Sources()) -
     notes: list[str] = []
     pages: dict[str, tuple[int, int]] = {}
     names: list[str] = []
-    for name, reason, cause in files_below(folder):
+    files = files_below(folder)
+    for name, reason, cause in files:
         if reason:
             groups = _groups_of(name, access) if cause == "kind" else frozenset()
             skipped.append(Skipped(name, f"{name}: {reason}", cause, groups))
@@ -104,18 +97,16 @@ def read_documents(folder: Path, access: Access, sources: Sources = Sources()) -
                 raise DataError(f"{name}: {same[name]}")
             document, converted = read_document(folder, name, access, sources)
         except PilotError as fault:
-            cause = "name" if name in same else _cause(fault)
-            groups = _now(folder, name, access, sources) if cause == "content" else frozenset()
-            unknown = fault.keys if isinstance(fault, UnknownKeys) else ()
-            skipped.append(Skipped(name, str(fault), cause, groups, unknown))
+            skipped.append(_skipped(folder, name, access, sources, fault, "name" if name in same else _cause(fault)))
             continue
         documents.append(document)
         notes += [f"{name}: {note}" for note in converted.notes]
         if converted.pages:
             pages[document.id] = (converted.pages, converted.empty_pages)
+    everything = [name for name, _, _ in files]
     for table, unused in (
-        ("access.csv", access.unused(names)),
-        ("documents.csv", sources.metadata.unused(names)),
+        ("access.csv", access.unused(everything)),
+        ("documents.csv", sources.metadata.unused(everything)),
     ):
         notes += [f"{table}, line {e.line}: {e.pattern} matches no file; check its spelling" for e in unused]
     return Documents(tuple(documents), tuple(sorted(skipped, key=lambda s: s.path)), tuple(notes), pages)
@@ -167,18 +158,6 @@ def why_stale(document: Document, today: date, fresh_days: int = 0) -> str:
     if fresh_days and document.updated and (today - date.fromisoformat(document.updated)).days > fresh_days:
         return f"last updated on {document.updated}, more than {fresh_days} days ago"
     return ""
-
-
-def guess_language(text: str) -> str:
-    """`en`, `fr` or `pl` by the share of its commonest words, empty where none stands out.
-
-    Help pages and handbooks in these languages have 10 to 40 % of them, Spanish, German or Turkish texts below 4 %.
-    """
-    words = re.findall(r"[^\W\d_]+", text.casefold())
-    counts = Counter(words)
-    shares = {lang: sum(counts[w] for w in common) / max(len(words), 1) for lang, common in _STOP_WORDS.items()}
-    best, second = sorted(shares, key=lambda lang: -shares[lang])[:2]
-    return best if shares[best] >= _LEAST_SHARE and shares[best] >= 2 * shares[second] else ""
 
 
 def _read(folder: Path, name: str, sources: Sources) -> tuple[FrontMatter, bytes]:
@@ -240,11 +219,21 @@ def _groups_of(name: str, access: Access) -> frozenset[str]:
     return entry.groups if entry else frozenset()
 
 
-def _now(folder: Path, name: str, access: Access, sources: Sources) -> frozenset[str]:
-    try:
-        return read_groups(folder, name, access, sources)
-    except PilotError:
-        return frozenset()
+def _skipped(folder: Path, name: str, access: Access, sources: Sources, fault: PilotError, cause: str) -> Skipped:
+    """A refused file with what else would refuse it, so that one round of mending is enough."""
+    unknown: tuple[str, ...] = ()
+    groups: frozenset[str] = frozenset()
+    unnamed = False
+    for _ in range(2):
+        try:
+            groups = read_groups(folder, name, access, replace(sources, other_keys=(*sources.other_keys, *unknown)))
+        except UnknownKeys as more:
+            unknown = more.keys
+            continue
+        except PilotError as other:
+            unnamed = isinstance(other, NobodyError)
+        break
+    return Skipped(name, str(fault), cause, groups if cause == "content" else frozenset(), unknown, unnamed)
 
 
 def _listed(groups: frozenset[str]) -> str:

@@ -1,6 +1,6 @@
 """The files below a folder, the ids that their names give, and those that cannot be told from one another.
 
-Links to folders are not followed, names that begin with . or ~$ passed over; everything else is listed. What stands in
+Links are not followed, names that begin with . or ~$ passed over; everything else is listed. What stands in
 a file is not known here.
 """
 
@@ -44,10 +44,12 @@ def files_below(folder: Path) -> list[tuple[str, str, str]]:
 
 def _no_file(path: Path) -> str:
     try:
-        there = path.is_file()
+        linked, there = path.is_symlink(), path.is_file()
     except OSError as fault:  # its folder may be listed, but not entered
         return f"cannot be opened ({fault.strerror}); check who may read it"
-    return "" if there else "is a link to a folder or to nothing, which is not followed; copy its files"
+    if linked:  # what it leads to may be closed to those who may open this folder
+        return "is a link, which is not followed; copy what it leads to"
+    return "" if there else "is no file; remove it"
 
 
 def id_of(name: str, ids: str) -> str:
@@ -66,7 +68,7 @@ def clashes(names: Iterable[str], ids: str) -> dict[str, str]:
     for (kind, _), alike in same.items():
         for name in alike if len(alike) > 1 else ():
             others = [other for other in alike if other != name]
-            listed = " and ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
+            listed = others[0] + (f" and {len(others) - 1} more" if len(others) > 1 else "")
             remedy = "rename one"
             if kind == "id" and ids == "name":
                 remedy = 'rename all but one, or set ids = "path" in [documents] of pilot.toml'

@@ -9,7 +9,7 @@ proposal: it does not know what the questions mean, nor which model made the vec
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from ..errors import DataError
 from ..identity import fold
 from ..records import Question
 from .facts import numbers_and_codes
+from .questions import QuestionSet
 
 DECIMALS = 4
 """Similarities are rounded before they are compared, so that two processors make the same groups."""
@@ -41,6 +42,27 @@ class Groups:
     groups: tuple[Group, ...] = ()
     how: str = ""
     chosen: frozenset[str] = frozenset()  # ids of questions that are decided already
+
+
+def group_questions(
+    known: QuestionSet, embed: Callable[[list[str]], NDArray[np.floating[Any]]] | None, model: str, alike: float = 1.0
+) -> Groups:
+    """Decided and undecided questions in groups; no group where none is undecided.
+
+    `embed` gives unit vectors and `model` names it; where it is None the letters alone are compared, and `model` says
+    why.
+    """
+    if not known.undecided:
+        return Groups(())
+    questions = (*known, *known.undecided)
+    texts, asked = [q.question for q in questions], [q.asked for q in questions]
+    if embed is None:
+        found = group_alike(texts, asked)
+        how = f"Compared by their letters alone, so only the same words are brought together: {model}."
+    else:
+        found = group_alike(texts, asked, embed(texts), alike)
+        how = f"Compared by {model}, from a cosine of {alike:g}; other numbers, codes or acronyms part them."
+    return Groups(questions, found, how, frozenset(q.id for q in known))
 
 
 def group_alike(

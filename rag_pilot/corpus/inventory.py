@@ -1,126 +1,131 @@
-"""What a folder of files came to: per document its size and what of it can be found, and what looks alike or is old.
+"""What was read of every file, and what was not: counts, copies, what no question needs.
 
-It reads nothing and decides nothing: a person looks at it before anything is embedded. What a question asks is known
-only by the document that it names.
+Pure: documents and their passages in, one record a file out. Whether a document is out of date, and who is shown which
+line, is decided elsewhere.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
 
 from markdown_it import MarkdownIt
 
 from ..records import Document, Passage, Question, Record
-from .documents import Documents, Skipped, why_stale
-from .near_duplicates import exact_duplicates, near_duplicates
-from .passages import PAGE
+from .documents import Documents, Skipped
+from .near_duplicates import Family, exact_duplicates, near_duplicates
 
-_PARSER = MarkdownIt("commonmark").enable("table")
-_PARSER.core.ruler.disable("inline")
+_BLOCKS = MarkdownIt("commonmark").enable("table").disable("inline")
+_LONG = 20  # characters; shorter words stand inside others by chance
+_PAGE_MARK = re.compile(r"^<!-- page \d+ -->$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Entry(Record):
-    """A document as it was read; `covered` is the share of its text that stands in passages, pages without text out."""
+class FileRecord(Record):
+    """One file that was read, in numbers; `covered` is the share of its text that stands in some passage.
+
+    A page without text counts as a page of text that stands nowhere. Tokens are those of its passages, each with its
+    title and headings. `questions` is None where there are no questions yet.
+    """
 
     document: Document
     words: int
     headings: int
     tables: int
     passages: int
-    covered: float
-    pages: int = 0  # of a PDF
-    empty_pages: int = 0  # of these without text
-
-
-@dataclass(frozen=True)
-class Alike(Record):
-    """Two documents with the same words in the same order (`share` 1), or nearly so."""
-
-    first: Document
-    second: Document
-    share: float
+    tokens: int
+    pages: int
+    empty_pages: int
+    found: int  # words that stand in some passage
+    questions: int | None
 
     @property
-    def apart(self) -> bool:
-        """Whether somebody may open one of them and not the other."""
-        return self.first.groups != self.second.groups
+    def expected(self) -> float:
+        """Words that it would have if its pages without text held as many as the others."""
+        return (
+            self.words * self.pages / (self.pages - self.empty_pages) if self.empty_pages < self.pages else self.words
+        )
+
+    @property
+    def covered(self) -> float:
+        """Between 0 and 1."""
+        return self.found / self.expected if self.expected else 0.0
 
 
 @dataclass(frozen=True)
 class Inventory(Record):
-    """Everything that is known of a folder; `questions` is how many there are, None where there is no file of them."""
+    """Every file of a pilot: read (in the order of their paths) or refused; `counted_with` is what counted tokens."""
 
-    entries: tuple[Entry, ...]
-    skipped: tuple[Skipped, ...]
-    notes: tuple[str, ...]
-    alike: tuple[Alike, ...]
-    old: tuple[tuple[Document, str], ...]  # and why each counts as out of date
-    unasked: tuple[Document, ...]
-    questions: int | None
-    today: date
+    files: tuple[FileRecord, ...]
+    skipped: tuple[Skipped, ...] = ()
+    notes: tuple[str, ...] = ()
+    copies: tuple[tuple[str, ...], ...] = ()  # ids of documents with the same words
+    families: tuple[Family, ...] = ()  # near duplicates that are no mere copies
+    asked: int = 0  # questions
+    counted_with: str = ""
 
     @property
     def covered(self) -> float | None:
-        """The share of all words that stands in passages; None without any word."""
-        words = sum(entry.words for entry in self.entries)
-        return sum(entry.words * entry.covered for entry in self.entries) / words if words else None
+        """The share of all text read that stands in some passage, by words; None where nothing was read."""
+        expected = sum(file.expected for file in self.files)
+        return sum(file.found for file in self.files) / expected if expected else None
 
     @property
-    def other_keys(self) -> Counter[str]:
-        """Unknown keys of front matter, and how many files are refused for each."""
-        return Counter(key for skip in self.skipped for key in skip.unknown)
+    def unasked(self) -> tuple[str, ...]:
+        """Ids of documents that no question names."""
+        return tuple(file.document.id for file in self.files if file.questions == 0)
+
+    @property
+    def unknown_keys(self) -> Counter[str]:
+        """Keys of front matter for which files were refused, with the number of those files."""
+        return Counter(key for skipped in self.skipped for key in skipped.unknown)
 
 
-def take_inventory(
-    found: Documents,
-    passages: Iterable[Passage],
-    questions: Sequence[Question] | None,
-    today: date,
-    fresh_days: int = 0,
+def inventory(
+    found: Documents, passages: Iterable[Passage], questions: Sequence[Question] = (), counted_with: str = ""
 ) -> Inventory:
-    """The inventory of a folder on a day; `fresh_days` as in `why_stale`."""
-    parts: dict[str, list[str]] = defaultdict(list)
+    """What was read of each document; `passages` are all of theirs, in any order."""
+    by_document: dict[str, list[Passage]] = defaultdict(list)
     for passage in passages:
-        parts[passage.doc].append(passage.text)
-    named = {doc for question in questions or () for doc in question.docs}
-    old = ((document, why_stale(document, today, fresh_days)) for document in found.documents)
-    return Inventory(
-        entries=tuple(
-            _entry(document, parts[document.id], found.pages.get(document.id, (0, 0))) for document in found.documents
-        ),
-        skipped=found.skipped,
-        notes=found.notes,
-        alike=_alike(found.documents),
-        old=tuple((document, why) for document, why in old if why),
-        unasked=tuple(document for document in found.documents if document.id not in named),
-        questions=None if questions is None else len(questions),
-        today=today,
+        by_document[passage.doc].append(passage)
+    named = Counter(doc for question in questions for doc in question.docs) if questions else None
+    files = tuple(
+        _record(d, by_document[d.id], *found.pages.get(d.id, (0, 0)), None if named is None else named[d.id])
+        for d in sorted(found.documents, key=lambda d: d.path)
     )
+    documents = [file.document for file in files]
+    copies = exact_duplicates(documents)
+    families = [f for f in near_duplicates(documents) if not any(set(f.ids) <= set(same) for same in copies)]
+    return Inventory(files, found.skipped, found.notes, tuple(copies), tuple(families), len(questions), counted_with)
 
 
-def _entry(document: Document, parts: Sequence[str], pages: tuple[int, int]) -> Entry:
-    text = "\n".join(line for line in document.text.split("\n") if not PAGE.match(line.strip()))
-    words = Counter(text.split())
-    lost = words - Counter(word for part in parts for word in part.split())
-    kinds = Counter(token.type for token in _PARSER.parse(text))
-    return Entry(
+def _record(
+    document: Document, passages: Sequence[Passage], pages: int, empty_pages: int, questions: int | None
+) -> FileRecord:
+    text = _PAGE_MARK.sub("", document.text)
+    words = Counter(_words(text))
+    held = Counter(word for passage in passages for word in _words(passage.text))
+    lost = words - held
+    if any(len(word) > _LONG for word in lost):  # one longer than a passage is cut: its pieces follow one another
+        joined = "".join("".join(passage.text.split()) for passage in passages)
+        lost = Counter({word: n for word, n in lost.items() if len(word) <= _LONG or word not in joined})
+    kinds = Counter(token.type for token in _BLOCKS.parse(text))
+    return FileRecord(
         document=document,
         words=words.total(),
         headings=kinds["heading_open"],
         tables=kinds["table_open"],
-        passages=len(parts),
-        covered=(1 - lost.total() / max(words.total(), 1)) * (1 - pages[1] / max(pages[0], 1)),
-        pages=pages[0],
-        empty_pages=pages[1],
+        passages=len(passages),
+        tokens=sum(passage.tokens for passage in passages),
+        pages=pages,
+        empty_pages=empty_pages,
+        found=words.total() - lost.total(),
+        questions=questions,
     )
 
 
-def _alike(documents: Sequence[Document]) -> tuple[Alike, ...]:
-    by_id = {document.id: document for document in documents}
-    same = [Alike(by_id[ids[0]], by_id[other], 1.0) for ids in exact_duplicates(documents) for other in ids[1:]]
-    near = [Alike(by_id[pair.first], by_id[pair.second], pair.alike) for pair in near_duplicates(documents)]
-    return (*same, *near)
+def _words(text: str) -> list[str]:
+    """What stands between blanks and holds a letter or digit: no mark of Markdown."""
+    return [word for word in text.split() if re.search(r"\w", word)]

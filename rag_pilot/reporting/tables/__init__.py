@@ -6,8 +6,8 @@ questions and answers only where the pilot's readers may see it.
 
 from .answers import four_way, gate, headline, label_shares, progress, run, stamp
 from .candidates import imported, question_groups
+from .documents import documents, inventory
 from .failures import failures, pareto, tasks, trace
-from .inventory import documents
 from .plan import cost, cost_plan, criteria, decision, decision_table, judgements
 from .sources import composition, findings, index, retrievers, segments, writing
 from .week2 import changes, ledger, nothing, threshold, tried
@@ -28,6 +28,7 @@ __all__ = [
     "headline",
     "imported",
     "index",
+    "inventory",
     "judgements",
     "label_shares",
     "ledger",

@@ -66,7 +66,7 @@ def tasks(result: Result) -> Html:
         name = f"not shown (needs {' or '.join(groups)})" if closed else task.document
         missing = f"not shown (needs {'; '.join(needed)})" if needed else task.missing
         if needed and document and not closed and document.id in result.facts.stale:
-            missing = f"out of date: its review was due on {document.review_by}"
+            missing = f"out of date: {result.pilot.why_stale(document)}"
         ids = ", ".join(i for i, _ in task.questions)
         rows.append((task.owner or "no owner named", name, len(task.questions), ids, missing))
     n = sum(len(task.questions) for task in every)
