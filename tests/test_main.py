@@ -196,7 +196,7 @@ def test_an_interrupted_export_ends_with_130_and_leaves_neither_pages_nor_a_kern
             break
         time.sleep(0.1)
     program.send_signal(signal.SIGINT)
-    _, said = program.communicate(timeout=30)
+    _, said = program.communicate(timeout=60)
     assert program.returncode == 130 and "interrupted" in said and "Traceback" not in said
     assert not (pilot.results / "report").exists() and not (pilot.results / ".report.new").exists()
     with pytest.raises(ProcessLookupError):
