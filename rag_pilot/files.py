@@ -64,12 +64,19 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def json_object(path: Path, number: int, line: str) -> dict[str, Any]:
     """The object that one line of a file holds."""
     try:
-        row = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
+        row = strict_json(line)
     except (ValueError, RecursionError) as fault:
         raise DataError(f"{path}, line {number}: not a JSON object ({fault}); mend or remove the line") from None
     if not isinstance(row, dict):
         raise DataError(f"{path}, line {number}: found {type(row).__name__}, expected one JSON object per line")
     return row
+
+
+def strict_json(text: str, number: Callable[[str], Any] | None = None) -> Any:
+    """A JSON value; NaN, infinity and a key that stands twice are a ValueError. `number` reads numbers, if not JSON."""
+    return json.loads(
+        text, parse_int=number, parse_float=number, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys
+    )
 
 
 def _refuse_constant(name: str) -> None:

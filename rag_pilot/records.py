@@ -26,9 +26,6 @@ CAUSES = ("missing_or_stale", "not_retrieved", "wrong_despite_passage", "should_
 
 OTHER_CAUSES = ("reference_wrong", "not_permitted", "format_or_tone")
 
-DOCUMENT_KEYS = ("title", "link", "groups", "updated", "owner", "lang", "review_by", "sensitivity")
-"""What a file may say of itself in its front matter; fields of Document."""
-
 EMPTY: tuple[Any, ...] = (None, "", (), {}, frozenset())
 
 

@@ -18,7 +18,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from .errors import SettingsError, StaleError
 from .files import dumps, read_text, write_text
 from .identity import fingerprint, nearest
-from .records import DOCUMENT_KEYS
+
+DOCUMENT_KEYS = ("title", "link", "groups", "updated", "owner", "lang", "review_by", "sensitivity")
+"""What a file may say of itself in its front matter; fields of Document."""
 
 
 class _Table(BaseModel):

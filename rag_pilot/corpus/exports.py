@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
+from ..files import strict_json
 from ..records import Record
 from .columns import names_a_question
 from .decoding import decoded
@@ -243,18 +243,7 @@ def _objects(
 
 def _parsed(text: str) -> Any:
     """JSON with every number as the text that stands there: a key is no quantity."""
-    return json.loads(text, parse_int=str, parse_float=str, parse_constant=_refused, object_pairs_hook=_unique)
-
-
-def _refused(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON value")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    row = dict(pairs)
-    if len(row) < len(pairs):
-        raise ValueError("a key stands twice in the object")
-    return row
+    return strict_json(text, str)
 
 
 def _text(value: Any) -> str | None:

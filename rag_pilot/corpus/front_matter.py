@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ..errors import AccessError, DataError
 from ..identity import nearest
-from ..records import DOCUMENT_KEYS
+from ..settings import DOCUMENT_KEYS
 from .access import group_names
 from .head import Item, Unreadable, toml_items, yaml_items
 from .metadata import clean

@@ -12,19 +12,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 from ..records import Document, Passage
+from .sections import Block, Section, blocks_of, sections_of
 from .sentences import sentences
 
 TokenCounter = Callable[[Sequence[str]], list[int]]
 """Texts to their numbers of tokens in some embedding model, special tokens not counted."""
-
-PAGE = re.compile(r"^<!-- page (\d+) -->$")
-_PARSER = MarkdownIt("commonmark").enable("table")
 
 
 def count_words(texts: Sequence[str]) -> list[int]:
@@ -50,7 +44,7 @@ class Splitter:
         """The passages of one document, in its order; at least one where it has a word."""
         passages: list[Passage] = []
         seen: Counter[str] = Counter()
-        for section in _sections(document.text):
+        for section in sections_of(document.text):
             head, budget = self._room(document.title, section.headings)
             pieces = list(self._pieces(section, budget))
             for piece, parent in zip(pieces, self._parents(pieces, self.parent_tokens - head), strict=True):
@@ -82,7 +76,7 @@ class Splitter:
         if 0 < passage.tokens <= self.max_tokens:  # 0: not counted
             return [passage.text]
         _, budget = self._room(passage.title, passage.headings)
-        blocks = tuple(block for block, _, _ in _blocks(passage.text))
+        blocks = tuple(block for block, _, _ in blocks_of(passage.text))
         pieces = [_join(p.units) for p in self._pieces(Section(passage.headings, blocks), budget)] if blocks else []
         return pieces if len(pieces) > 1 else [passage.text]
 
@@ -206,24 +200,7 @@ def with_groups(passages: Iterable[Passage], groups: dict[str, frozenset[str]]) 
     return [replace(p, groups=groups.get(p.doc, frozenset())) for p in passages]
 
 
-# -- sections and blocks -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Block:
-    """A top-level Markdown block as it stands in the source, with its token type and the page where it begins."""
-
-    text: str
-    kind: str
-    page: int | None
-
-
-@dataclass(frozen=True)
-class Section:
-    """The blocks under one heading (the heading's line is the first), with the path of headings."""
-
-    headings: tuple[str, ...]
-    blocks: tuple[Block, ...]
+# -- pieces ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -255,72 +232,3 @@ def _size(units: Sequence[_Unit]) -> int:
 
 def _join(units: Sequence[_Unit]) -> str:
     return units[0].text + "".join(u.glue + u.text for u in units[1:])
-
-
-def _sections(text: str) -> list[Section]:
-    """Sections in order; headings that only lead to deeper headings travel with the first section that has text."""
-    path: list[tuple[int, str]] = []
-    waiting: list[Block] = []  # heading lines without text of their own
-    found: list[Section] = []
-    body: list[Block] = []
-
-    def close() -> None:
-        nonlocal waiting, body
-        if body:
-            found.append(Section(tuple(h for _, h in path), tuple(waiting + body)))
-            waiting, body = [], []
-
-    for block, level, heading in _blocks(text):
-        if not level:
-            body.append(block)
-            continue
-        close()
-        if waiting and path and level <= path[-1][0]:  # the heading before leads nowhere: it is a section of its own
-            found.append(Section(tuple(h for _, h in path), tuple(waiting)))
-            waiting = []
-        while path and path[-1][0] >= level:
-            path.pop()
-        path.append((level, heading))
-        waiting.append(block)
-    close()
-    if waiting:
-        found.append(Section(tuple(h for _, h in path), tuple(waiting)))
-    return found
-
-
-def _blocks(text: str) -> Iterable[tuple[Block, int, str]]:
-    """(block, heading level or 0, heading text) of all top-level blocks; a line of no token goes to the one before."""
-    lines = text.split("\n")
-    tokens = _PARSER.parse(text)
-    opening = [(i, t) for i, t in enumerate(tokens) if t.level == 0 and t.map and t.nesting >= 0]
-    starts = [t.map[0] for _, t in opening if t.map] + [len(lines)]
-    page: int | None = None
-    if starts[0] > 0 and "".join(lines[: starts[0]]).strip():
-        yield Block("\n".join(lines[: starts[0]]).strip("\n"), "paragraph_open", page), 0, ""
-    for (index, token), (start, end) in zip(opening, pairwise(starts), strict=True):
-        kept: list[str] = []
-        begins = page
-        for line in lines[start:end]:
-            if mark := PAGE.match(line.strip()):
-                page = int(mark[1])
-                begins = begins if "".join(kept).strip() else page
-            else:
-                kept.append(line)
-        source = "\n".join(kept).strip("\n")
-        if not source.strip():
-            continue
-        heading = token.type == "heading_open"
-        yield (
-            Block(source, token.type, begins),
-            int(token.tag[1:]) if heading else 0,
-            _plain(tokens[index + 1]) if heading else "",
-        )
-
-
-def _plain(inline: Token) -> str:
-    """The words of an inline token, its line breaks as blanks."""
-    parts = (
-        c.content if c.type in ("text", "code_inline") else " " * c.type.endswith("break")
-        for c in inline.children or []
-    )
-    return " ".join("".join(parts).split())

@@ -14,7 +14,8 @@ from ..corpus.convert import kind_of
 from ..corpus.documents import REFUSED
 from ..corpus.inventory import FileRecord, Inventory
 from ..identity import fold, nearest
-from ..records import DOCUMENT_KEYS, Document
+from ..records import Document
+from ..settings import DOCUMENT_KEYS
 from .words import plural
 
 _COLUMNS: tuple[tuple[str, Callable[[FileRecord], object]], ...] = (
