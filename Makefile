@@ -10,8 +10,11 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 pilot: $(VENV)/.offline
 	$(BIN)/rag-pilot export $(PILOT)
 
+# on copies, because a notebook that was run holds what it showed, and results/ is not in git
 lab: $(VENV)/.offline
-	RAG_PILOT=$(PILOT) $(BIN)/jupyter lab notebooks
+	mkdir -p results/$(PILOT)/notebooks
+	cp -n notebooks/*.ipynb results/$(PILOT)/notebooks/
+	RAG_PILOT=$(PILOT) $(BIN)/jupyter lab results/$(PILOT)/notebooks
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(ARGS)

@@ -42,6 +42,10 @@ class Tried:
         return next(iter((*self.comparison.fixed, *self.comparison.broken)), None)
 
 
+class EmptyChangeError(DataError):
+    """A planned change that would run what was run already."""
+
+
 class Ledger:
     """The changes of a pilot: what is planned, what was tried, what is kept."""
 
@@ -115,13 +119,16 @@ class Ledger:
             "questions": answerable,
             "before": before.run.info["fingerprint"],
         }
-        decided = self._decided(name)
-        if decided and decided["before"] != planned["before"]:
+        decided, config = self._decided(name), self.pilot.config(self.variant((*before_names, name)))
+        if config == self.pilot.config(self.variant(before_names)):
+            raise EmptyChangeError(
+                f"{name} changes nothing: give it settings under `set` in pilot.toml, or files in changes/{name}/ "
+                "(documents/ or glossary.toml); nothing was run and no verdict written"
+            )
+        if decided and (decided["before"], decided["after"]) != (planned["before"], fingerprint(config)):
             raise StaleError(_stands(decided))
         plan = self._note("planned", planned, fingerprint(planned))
         after = self.result((*before_names, name))
-        if decided and decided["after"] != after.run.info["fingerprint"]:
-            raise StaleError(_stands(decided))
         comparison, to_read = self._compare(change, before, after, at_level)
         known = fingerprint([planned, after.run.info["fingerprint"], comparison.before.n, _evidence(comparison)])
         entry = {
@@ -151,7 +158,7 @@ class Ledger:
         for change in self.pilot.settings.change:
             try:
                 tried.append(self.attempt(change.name))
-            except (ModelError, StaleError) as fault:
+            except (EmptyChangeError, ModelError, StaleError) as fault:
                 self.skipped[change.name] = str(fault)
         return tried
 
@@ -217,7 +224,8 @@ def _stands(line: Mapping[str, Any]) -> str:
     return (
         f"{line['name']} was decided on {line['date']} ({line['verdict']}: {line['fixed']} fixed, "
         f"{line['broken']} broken) and documents, questions or settings have changed since; the verdict stands and is "
-        "not taken again. To measure the change on what there is now, plan it under a new name"
+        "not taken again. To measure the change on what there is now, plan it under a new name, its folder in changes/ "
+        "too"
     )
 
 

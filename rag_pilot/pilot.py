@@ -167,7 +167,8 @@ class Pilot:
         path = self.data / "order.jsonl"
         ids = [str(row["id"]) for _, row in read_jsonl(path)] if path.exists() else []
         odd = sorted({q.id for q in self.questions} ^ set(ids))
-        if odd and self._answers_seen():
+        seen = (self.data / "labels.jsonl").exists() or any((self.results / "runs").glob("*"))
+        if odd and seen:
             raise StaleError(
                 f"{path.name} and questions.jsonl do not hold the same questions ({', '.join(odd[:5])}), and answers "
                 "may have been seen: append new ids at the end of order.jsonl, and take out those that are gone"
@@ -177,8 +178,10 @@ class Pilot:
             write_jsonl(path, [{"position": n, "id": i} for n, i in enumerate(ids, start=1)])
         return ids
 
-    def _answers_seen(self) -> bool:
-        return (self.data / "labels.jsonl").exists() or any((self.results / "runs").glob("*"))
+    @property
+    def locked(self) -> Mapping[str, Any] | None:
+        """The acceptance criteria as locked, or None."""
+        return read_lock(self.data / "acceptance.lock.json")
 
     def lock_acceptance(self, author: str | None = None, why: str = "") -> Mapping[str, Any]:
         """Lock the acceptance criteria (see `settings.lock_criteria`)."""
@@ -248,7 +251,7 @@ class Pilot:
 
         The acceptance criteria must be locked and the order of reading written: both happen before an answer is seen.
         """
-        if self.settings.acceptance and read_lock(self.data / "acceptance.lock.json") is None:
+        if self.settings.acceptance and self.locked is None:
             raise StaleError(
                 "the acceptance criteria are not locked: agree on them in notebook 00 before the first run"
             )

@@ -190,8 +190,7 @@ class Result:
         needed += [self.built.groups.get(h["id"], frozenset()) for h in answer.hits]
         closed = [groups for groups in needed if not groups & readers]
         own = frozenset[str]() if question.docs else question.groups - readers
-        names = sorted(own | frozenset().union(*closed))
-        return ", ".join(names) if closed or own else ""
+        return " and ".join(sorted({" or ".join(sorted(groups)) or "nobody" for groups in closed} | own))
 
     # -- week 2 --------------------------------------------------------------------------------------------------------
 

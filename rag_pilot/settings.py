@@ -13,11 +13,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from .errors import SettingsError, StaleError
 from .files import dumps, read_text, write_text
 from .identity import fingerprint, nearest
+from .records import CAUSES, OTHER_CAUSES
 
 DOCUMENT_KEYS = ("title", "link", "groups", "updated", "owner", "lang", "review_by", "sensitivity")
 """What a file may say of itself in its front matter; fields of Document."""
@@ -153,6 +154,13 @@ class Change(_Table):
     hypothesis: str
     measure: Literal["hit5", "correct"]
     set: dict[str, Any] = Field(default_factory=dict)  # settings by dotted name; documents overlay from changes/<name>/
+
+    @field_validator("cause")
+    @classmethod
+    def _known_cause(cls, cause: str) -> str:
+        if cause not in (*CAUSES, *OTHER_CAUSES):
+            raise ValueError(f"expected one of {', '.join((*CAUSES, *OTHER_CAUSES))}")
+        return cause
 
 
 class Settings(_Table):

@@ -51,6 +51,8 @@ class Trace:
     text: str
     prompt: str
     hidden: str = ""  # groups that are needed to see it
+    lost: int = 0  # passages of the run that stand in the documents no more: their text is not known
+    quoted: bool = True  # whether the question names the words that hold the answer
 
 
 def trace(result: Result, question_id: str) -> Trace:
@@ -62,9 +64,9 @@ def trace(result: Result, question_id: str) -> Trace:
     quote = fold(question.quote)
 
     def place(name: str, ids: list[str]) -> Place:
-        known = [passages[i] for i in ids if i in passages]
-        document = next((n for n, p in enumerate(known, 1) if p.doc in question.docs), None)
-        holding = next((n for n, p in enumerate(known, 1) if quote and quote in fold(p.shown)), None)
+        held = [fold(passages[i].shown) if i in passages else "" for i in ids]
+        document = next((n for n, i in enumerate(ids, 1) if i.rpartition("#")[0] in question.docs), None)
+        holding = next((n for n, text in enumerate(held, 1) if quote and quote in text), None)
         return Place(name, document, holding, len(ids))
 
     lists = {**{name: list(ids) for name, ids in answer.lists.items()}, "shown": [h["id"] for h in answer.hits]}
@@ -83,9 +85,10 @@ def trace(result: Result, question_id: str) -> Trace:
         if h["id"] in passages
     )
     hidden = result.hidden(question_id)
+    lost = len({i for ids in lists.values() for i in ids} - passages.keys())
     places = tuple(place(name, ids) for name, ids in lists.items())
     if hidden:
-        return Trace(question_id, "", "", "", (), places, (), answer.status, "", "", hidden)
+        return Trace(question_id, "", "", "", (), places, (), answer.status, "", "", hidden, lost)
     return Trace(
         question_id=question_id,
         question=question.question,
@@ -96,5 +99,9 @@ def trace(result: Result, question_id: str) -> Trace:
         seen=seen,
         status=f"{answer.status}: {answer.reason}" if answer.reason else answer.status,
         text=answer.text or "",
-        prompt=str(Prompt(question.question, [Hit(s.passage, s.similarity) for s in seen])),
+        prompt=str(Prompt(question.question, [Hit(s.passage, s.similarity) for s in seen]))
+        if len(seen) == len(answer.hits)
+        else "",
+        lost=lost,
+        quoted=bool(quote),
     )

@@ -95,7 +95,7 @@ def test_the_first_page_says_what_a_sponsor_asks(report: Path) -> None:
     assert headings == [
         "Stop.",
         "The score",
-        "What was agreed before the first run",
+        "What was agreed",
         "Three pictures",
         "Wrong answers, word for word",
         "What document owners must mend",

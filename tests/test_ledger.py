@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tiny import run_and_label, tiny_pilot
 
-from rag_pilot.errors import DataError
+from rag_pilot.errors import DataError, StaleError
 from rag_pilot.files import append_jsonl
 from rag_pilot.ledger import Ledger
 from rag_pilot.pilot import Pilot
@@ -139,3 +139,27 @@ def test_a_mended_typo_decides_nothing_again_and_says_so(pilot):
     assert "glossary" not in [t.change.name for t in ledger.attempt_all()]
     assert "the verdict stands" in ledger.skipped["glossary"]
     assert ledger.verdicts()["glossary"] == verdicts["glossary"]
+
+
+def test_a_change_that_changes_nothing_is_refused_and_takes_no_share_of_the_level(pilot):
+    path = pilot.data / "pilot.toml"
+    text = path.read_text(encoding="utf-8").split("[[change]]")[0]
+    empty = '[[change]]\nname = "empty"\ncause = "not_retrieved"\nhypothesis = "h"\nmeasure = "hit5"\n'
+    path.write_text(text + empty, encoding="utf-8")
+    opened = Pilot.open("tiny", pilot.data.parents[1])
+    runs = sorted((pilot.results / "runs").iterdir())
+    with pytest.raises(DataError, match="empty changes nothing: give it settings"):
+        Ledger(opened).attempt("empty")
+    ledger = Ledger(opened)
+    assert ledger.attempt_all() == [] and "changes nothing" in ledger.skipped["empty"]
+    assert ledger.lines() == [] and sorted((pilot.results / "runs").iterdir()) == runs
+
+
+def test_a_decided_change_whose_files_are_others_by_now_runs_nothing(pilot):
+    Ledger(pilot).attempt("mended")
+    page = pilot.data / "changes" / "mended" / "documents" / "travel.md"
+    page.write_text(page.read_text(encoding="utf-8").replace("120", "130"), encoding="utf-8")
+    runs = sorted((pilot.results / "runs").iterdir())
+    with pytest.raises(StaleError, match="plan it under a new name, its folder"):
+        Ledger(Pilot.open("tiny", pilot.data.parents[1])).attempt("mended")
+    assert sorted((pilot.results / "runs").iterdir()) == runs

@@ -116,18 +116,30 @@ def test_a_mark_of_byte_order_and_other_line_ends_change_nothing(tmp_path: Path)
             '[[acceptance]]\nname = "x"\nmeasure = "wrong"\nat_most = 0.1\n' * 2,
             "two [[acceptance]] have the name 'x'",
         ),
-        ('[[change]]\nname = "New One"\ncause = ""\nhypothesis = ""\nmeasure = "hit5"', "change.0.name is 'New One'"),
-        ('[[change]]\nname = "x"\ncause = ""\nhypothesis = ""\nmeasure = "wrong"', "change.0.measure is 'wrong'"),
         (
-            '[[change]]\nname = "x"\ncause = ""\nhypothesis = ""\nmeasure = "hit5"\n' * 2,
+            '[[change]]\nname = "New One"\ncause = "not_retrieved"\nhypothesis = ""\nmeasure = "hit5"',
+            "change.0.name is 'New One'",
+        ),
+        (
+            '[[change]]\nname = "x"\ncause = "outdated"\nhypothesis = ""\nmeasure = "hit5"',
+            "change.0.cause is 'outdated'",
+        ),
+        (
+            '[[change]]\nname = "x"\ncause = "not_retrieved"\nhypothesis = ""\nmeasure = "wrong"',
+            "change.0.measure is 'wrong'",
+        ),
+        (
+            '[[change]]\nname = "x"\ncause = "not_retrieved"\nhypothesis = ""\nmeasure = "hit5"\n' * 2,
             "two [[change]] have the name 'x'",
         ),
         (
-            '[[change]]\nname = "x"\ncause = ""\nhypothesis = ""\nmeasure = "hit5"\nset = { "retrieval.topk" = 5 }',
+            '[[change]]\nname = "x"\ncause = "not_retrieved"\n'
+            'hypothesis = ""\nmeasure = "hit5"\nset = { "retrieval.topk" = 5 }',
             "change 'x': a change sets 'retrieval.topk', which is no setting",
         ),
         (
-            '[[change]]\nname = "x"\ncause = ""\nhypothesis = ""\nmeasure = "hit5"\nset = { "retrieval.k" = 0 }',
+            '[[change]]\nname = "x"\ncause = "not_retrieved"\n'
+            'hypothesis = ""\nmeasure = "hit5"\nset = { "retrieval.k" = 0 }',
             "change 'x': a change: retrieval.k is 0",
         ),
     ],

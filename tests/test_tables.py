@@ -277,6 +277,7 @@ def test_web_and_relative_addresses_stay_links(url: str):
 def test_any_text_comes_back_from_the_page_as_it_was(text: str):
     shown = soup(element("p", text, title=text)).p
     kept = re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]", "\ufffd", text)
+    kept = kept.replace("\r\n", "\n").replace("\r", "\n")
     assert shown is not None
     assert shown.get_text() == kept
     assert shown["title"] == kept
@@ -383,6 +384,20 @@ def test_composition_counts_add_up_to_the_questions(pilot: Pilot):
         ["All", "4", "2", "6", "2"],
     ]
     assert "2 of 6 (33 %)" in soup(tables.composition(asked)).get_text()
+
+
+def test_an_amended_criterion_says_what_it_was_and_why():
+    old = {"criteria": [{"name": "few wrong", "at_most": 0.05}], "date": "2026-08-30", "author": "Maud"}
+    new = {
+        "criteria": [{"name": "few wrong", "at_most": 0.1}],
+        "date": "2026-09-02",
+        "author": "Ike",
+        "why": "too hard",
+    }
+    assert "Agreed on 2026-08-30 by Maud, before the first run, and not changed" in soup(tables.agreed(old)).get_text()
+    text = soup(tables.agreed({**new, "amends": old})).get_text()
+    assert "Amended on 2026-09-02 by Ike (before, as of 2026-08-30: few wrong at most 5 %): hard" in text
+    assert "not changed" not in text
 
 
 def test_composition_of_no_question_says_so():
@@ -559,7 +574,7 @@ def test_changes_shows_each_change_and_why_others_were_not_tried(one: Tried):
     page = tables.changes([one], {"new-model": "not installed" + EVIL})
     assert soup(page).get_text().startswith("less: not shown")
     assert grid(page, "Not tried")[1] == ["new-model", "not installed" + EVIL]
-    assert "No change was tried." in tables.changes([])
+    assert "No change was tried now." in tables.changes([])
 
 
 def test_threshold_without_both_kinds_of_questions_shows_words_only():

@@ -5,6 +5,8 @@ from tiny import SECRET, run_and_label, tiny_pilot
 
 from rag_pilot.errors import DataError
 from rag_pilot.ledger import Ledger
+from rag_pilot.reporting import tables
+from rag_pilot.results import Result
 from rag_pilot.tracing import trace
 
 
@@ -34,3 +36,16 @@ def test_it_shows_only_ranks_to_those_who_may_not_read(result):
 def test_an_unknown_question_is_refused(result):
     with pytest.raises(DataError, match="q99"):
         trace(result, "q99")
+
+
+def test_places_stay_those_of_the_run_where_the_documents_have_changed_since(result):
+    before = trace(result, "q2")
+    page = result.pilot.data / "documents" / "travel.md"
+    page.write_text(page.read_text(encoding="utf-8").replace("95 euros", "120 euros"), encoding="utf-8")
+    after = trace(Result(result.pilot, result.run, result.pilot.build()), "q2")
+    assert [(p.name, p.document, p.length) for p in after.places] == [
+        (p.name, p.document, p.length) for p in before.places
+    ]
+    assert (before.lost, after.lost) == (0, 1)
+    assert after.prompt == ""  # one of its passages is not known any more
+    assert "1 passage of its lists is in them no more" in repr(tables.trace(after))

@@ -67,7 +67,7 @@ class Html(str):
 
     def __repr__(self) -> str:
         """What a terminal shows: the words without the markup."""
-        text = re.sub(r"</(?:tr|p|caption|figcaption|li|h\d)>", "\n", re.sub(r"</t[hd]>|<br>", "  ", self))
+        text = re.sub(r"</(?:tr|p|caption|figcaption|summary|li|h\d)>", "\n", re.sub(r"</t[hd]>|<br>", "  ", self))
         return html.unescape(re.sub(r"<[^>]*>", "", text)).strip()
 
 
@@ -85,7 +85,8 @@ def join(parts: Iterable[object], between: str = "") -> Html:
 
 
 def _escaped(text: str) -> str:
-    """Escaped, and without the control characters and half surrogates that no page may hold."""
+    """Escaped, its line ends as a browser reads them, without the control characters that no page may hold."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     return html.escape(re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]", "\ufffd", text), quote=True)
 
 

@@ -134,6 +134,7 @@ def front_page(ledger: Ledger, result: Result, tasks: int, pages: Sequence[Page]
         reasons=_reasons(decision, result.judgements()),
         numbers=_numbers(result),
         headline=result.headline.words,
+        agreed=tables.agreed(result.pilot.locked),
         criteria=tables.judgements(result.judgements()),
         pictures=_pictures(ledger, result),
         wrong=_wrong(result),

@@ -65,7 +65,7 @@ def changes(tried: Sequence[Tried]) -> Html:
     """The score before and after each change, with intervals and the verdict."""
     seen = [t for t in tried if t.comparison.before.n]
     if not seen:
-        return no_picture("Changes: none was tried.")
+        return no_picture("Changes: none was tried now; what was decided before stands in the ledger.")
     with drawing(1.2 + 0.95 * len(seen)) as sheet:
         axis, lines = sheet.axes[0], []
         for y, one in enumerate(seen):

@@ -8,11 +8,12 @@ from .answers import four_way, gate, headline, label_shares, progress, run, stam
 from .candidates import imported, question_groups
 from .documents import documents, inventory
 from .failures import failures, pareto, tasks, trace
-from .plan import cost, cost_plan, criteria, decision, decision_table, judgements
+from .plan import agreed, cost, cost_plan, criteria, decision, decision_table, judgements
 from .sources import composition, findings, index, retrievers, segments, writing
 from .week2 import changes, ledger, nothing, threshold, tried
 
 __all__ = [
+    "agreed",
     "changes",
     "composition",
     "cost",

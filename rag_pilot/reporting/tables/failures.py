@@ -83,6 +83,7 @@ def trace(found: Trace) -> Html:
         return section(
             paragraph(tag("not shown", "open"), f" Question {found.question_id}: the reader needs {found.hidden}."),
             table("Place of the expected document", PLACES, [_place(p) for p in found.places]),
+            _lost(found),
         )
     searched = [f"Searched as: {found.searched}"] if found.searched != found.question else []
     return section(
@@ -95,7 +96,8 @@ def trace(found: Trace) -> Html:
                 f"Came back ({found.status}): {found.text or 'no text'}",
             ]
         ),
-        table("Place of the expected document in each list", PLACES, [_place(p) for p in found.places]),
+        table("Place of the expected document in each list", PLACES, [_place(p, found.quoted) for p in found.places]),
+        _lost(found),
         table(
             "What the model saw",
             ("No.", "Passage", "Expected", "Ranks", "Similarity", "Words shared with the question"),
@@ -109,11 +111,21 @@ def trace(found: Trace) -> Html:
 PLACES = ("List", "Document", "Passage with the quoted words", "Passages in the list")
 
 
-def _place(place: Place) -> tuple[object, ...]:
+def _lost(found: Trace) -> Html | None:
+    """Why some of what the model saw cannot be shown: the documents are others by now."""
+    if not found.lost:
+        return None
+    return note(
+        f"The documents have changed since this run: {plural(found.lost, 'passage')} of its lists is in them no more. "
+        "Places are those of the run; the words of these passages, and a prompt that held one, cannot be shown."
+    )
+
+
+def _place(place: Place, quoted: bool = True) -> tuple[object, ...]:
     return (
         place.name,
         str(place.document) if place.document is not None else "not in it",
-        str(place.quote) if place.quote is not None else "not in it",
+        str(place.quote) if place.quote is not None else "not in it" if quoted else "no words named",
         place.length,
     )
 

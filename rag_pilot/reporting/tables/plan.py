@@ -73,20 +73,47 @@ def criteria(lines: Sequence[str], locked: Mapping[str, Any] | None) -> Html:
         )
     else:
         state = paragraph(tag("not locked", "open"), " Agree on the criteria and lock them before the first run.")
-    amendments, entry = [], locked
-    while entry and "amends" in entry:
-        older = entry["amends"]
-        amendments.append(f"Amended on {entry['date']} by {entry['author']} (before: {older['date']}): {entry['why']}")
-        entry = older
     rows = [(name, plain(line)) for name, line in zip(named, lines, strict=True)]
     return section(
         state,
         table(
             "What was agreed, and what these questions can show", ("Criterion", "In numbers"), rows, empty="none yet"
         ),
-        listing(amendments) if amendments else None,
+        listing(amended) if (amended := _amendments(locked)) else None,
         note("Between the two counts the result is 'not decided by this many questions'."),
     )
+
+
+def agreed(locked: Mapping[str, Any] | None) -> Html:
+    """When the criteria were agreed, and every amendment since, with what it replaced and why."""
+    if not locked:
+        return section("Nothing is locked yet.")
+    amended, first = _amendments(locked), locked
+    while "amends" in first:
+        first = first["amends"]
+    when = f"Agreed on {first['date']} by {first['author']}, before the first run"
+    if not amended:
+        return section(f"{when}, and not changed since.")
+    return section(paragraph(tag("amended", "open"), f" {when}; changed since:"), listing(amended))
+
+
+def _amendments(locked: Mapping[str, Any] | None) -> list[str]:
+    """One sentence for each amendment, the latest first."""
+    told, entry = [], locked
+    while entry and "amends" in entry:
+        older = entry["amends"]
+        was = [_limit(c) for c in older["criteria"] if c not in entry["criteria"]]
+        before = f"before, as of {older['date']}: {', '.join(was)}" if was else f"before: as of {older['date']}"
+        told.append(f"Amended on {entry['date']} by {entry['author']} ({before}): {entry['why']}")
+        entry = older
+    return told
+
+
+def _limit(criterion: Mapping[str, Any]) -> str:
+    for name, words in (("at_most", "at most"), ("at_least", "at least")):
+        if criterion.get(name) is not None:
+            return f"{criterion.get('name', '')} {words} {100 * criterion[name]:g} %"
+    return str(criterion.get("name", ""))
 
 
 def judgements(found: Sequence[Judgement]) -> Html:

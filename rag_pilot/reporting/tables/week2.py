@@ -47,9 +47,9 @@ def changes(every: Sequence[Tried], skipped: Mapping[str, str] | None = None) ->
     """Each change that was tried, in order, and those that could not be tried on this machine, with the reason."""
     untried = list((skipped or {}).items())
     return section(
-        None if every or untried else "No change was tried.",
+        None if every or untried else "No change was tried now.",
         *(tried(one) for one in every),
-        table("Not tried on this machine", ("Change", "Why"), untried) if untried else None,
+        table("Not tried now", ("Change", "Why"), untried) if untried else None,
     )
 
 
