@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from ..errors import AccessError, DataError, PilotError
 from ..files import read_text
+from ..progress import progress
 from ..records import Document, Record
 from .access import Access
 from .convert import HTML, TEXT_KINDS, convert, kind_of
@@ -91,7 +92,7 @@ def read_documents(folder: Path, access: Access, sources: Sources = Sources()) -
         else:
             names.append(name)
     same = clashes(names, sources.ids)
-    for name in names:
+    for name in progress(names, "reading", len(names)):
         try:
             if name in same:
                 raise DataError(f"{name}: {same[name]}")

@@ -5,6 +5,7 @@ What the lines say is not known here.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
@@ -39,14 +40,15 @@ class Patterns(Generic[L]):
 
     def __init__(self, lines: Iterable[L]) -> None:
         self._exact = {line.pattern: line for line in lines}
-        self._wild = [line for line in self._exact.values() if set("*?") & set(line.pattern)]
+        wild = (line for line in self._exact.values() if set("*?") & set(line.pattern))
+        self._wild = [(re.split("[*?]", line.pattern)[0].rstrip("/"), line) for line in wild]  # how its paths begin
 
     def of(self, path: str) -> L | None:
         """The line that holds for a file, or None; a ValueError names the lines that merely overlap on it."""
         name = fold_path(path)
         if name in self._exact:
             return self._exact[name]
-        found = [line for line in self._wild if matches(line.pattern, name)]
+        found = [line for start, line in self._wild if name.startswith(start) and matches(line.pattern, name)]
         if not found:
             return None
         for line in found:
@@ -57,7 +59,7 @@ class Patterns(Generic[L]):
     def unused(self, paths: Iterable[str]) -> tuple[L, ...]:
         """The lines that match none of the files: mistyped, perhaps, so that a wider line decides instead."""
         names = {fold_path(path) for path in paths}
-        wild = {line.pattern for line in self._wild}
+        wild = {line.pattern for _, line in self._wild}
         return tuple(
             line
             for line in self._exact.values()
