@@ -33,7 +33,6 @@ from .evaluation import Run, grade, open_run, run_eval
 from .files import read_jsonl, write_jsonl
 from .grading.judge import Judge, model_judge, offline_judge
 from .identity import fingerprint
-from .progress import progress
 from .records import Document, Question
 from .retrieval.embedding import CachedEmbedding, cheap_counter, load_embedding
 from .retrieval.hybrid import Hits
@@ -122,8 +121,7 @@ class Pilot:
             return inventory(documents, built.passages.values(), questions, table.counted_with)
         count, counted_with = cheap_counter(table.counted_with)
         splitter = Splitter(table.max_tokens, table.overlap, count)
-        every = progress(documents.documents, "splitting", len(documents.documents))
-        return inventory(documents, split_documents(every, splitter), questions, counted_with)
+        return inventory(documents, split_documents(documents.documents, splitter), questions, counted_with)
 
     def check(self) -> list[Finding]:
         """What is wrong or weak in the question set, errors first, and what it can show; no file is an empty set."""

@@ -190,7 +190,9 @@ class Result:
         needed += [self.built.groups.get(h["id"], frozenset()) for h in answer.hits]
         closed = [groups for groups in needed if not groups & readers]
         own = frozenset[str]() if question.docs else question.groups - readers
-        return " and ".join(sorted({" or ".join(sorted(groups)) or "nobody" for groups in closed} | own))
+        return " and ".join(
+            sorted({" or ".join(sorted(groups)) or "access to a passage that is gone" for groups in closed} | own)
+        )
 
     # -- week 2 --------------------------------------------------------------------------------------------------------
 

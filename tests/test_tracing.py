@@ -47,5 +47,5 @@ def test_places_stay_those_of_the_run_where_the_documents_have_changed_since(res
         (p.name, p.document, p.length) for p in before.places
     ]
     assert (before.lost, after.lost) == (0, 1)
-    assert after.prompt == ""  # one of its passages is not known any more
+    assert after.hidden == "access to a passage that is gone" and after.prompt == ""
     assert "1 passage of its lists is in them no more" in repr(tables.trace(after))

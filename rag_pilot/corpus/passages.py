@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from ..progress import progress
 from ..records import Document, Passage
 from .sections import Block, Section, blocks_of, sections_of
 from .sentences import sentences
@@ -184,9 +185,10 @@ class Splitter:
         return kept
 
 
-def split_documents(documents: Iterable[Document], splitter: Splitter) -> list[Passage]:
+def split_documents(documents: Sequence[Document], splitter: Splitter) -> list[Passage]:
     """The passages of all documents, in order."""
-    return [passage for document in documents for passage in splitter.split(document)]
+    every = progress(documents, "splitting", len(documents))
+    return [passage for document in every for passage in splitter.split(document)]
 
 
 def prefix_of(title: str, headings: Sequence[str]) -> str:
