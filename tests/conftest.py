@@ -1,4 +1,4 @@
-"""What tests in a browser share: one JupyterLab a session, one chromium a module."""
+"""What tests in a browser share: one JupyterLab and one chromium a module."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +15,9 @@ def _skip_without_browser() -> None:
         pytest.skip(f"{CHROMIUM} does not exist: no browser test was run")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A JupyterLab that ends with the session."""
+    """A JupyterLab; it ends with the module, because by itself it ends when nobody used it for a minute."""
     _skip_without_browser()
     from lab import jupyterlab
 
