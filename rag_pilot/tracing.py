@@ -65,7 +65,8 @@ def trace(result: Result, question_id: str) -> Trace:
 
     def place(name: str, ids: list[str]) -> Place:
         held = [fold(passages[i].shown) if i in passages else "" for i in ids]
-        document = next((n for n, i in enumerate(ids, 1) if i.rpartition("#")[0] in question.docs), None)
+        docs = [passages[i].doc if i in passages else i.rpartition("#")[0] for i in ids]  # ours are document#hash
+        document = next((n for n, doc in enumerate(docs, 1) if doc in question.docs), None)
         holding = next((n for n, text in enumerate(held, 1) if quote and quote in text), None)
         return Place(name, document, holding, len(ids))
 
