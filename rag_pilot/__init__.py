@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .evaluation import run_eval as run_eval
     from .ledger import Ledger as Ledger
     from .pilot import Pilot as Pilot
+    from .reading import changes_form as changes_form
     from .reading import expert_form as expert_form
     from .reading import failures as failures
     from .reading import writing_form as writing_form
@@ -32,6 +33,7 @@ _HOMES = {
     "PilotError": "errors",
     "Result": "results",
     "answer": "answering.answerer",
+    "changes_form": "reading",
     "expert_form": "reading",
     "failures": "reading",
     "figures": "reporting",

@@ -1,4 +1,4 @@
-"""What people read and write: the expert's two forms, and the failures of a run as a page's readers may see them.
+"""What people read and write: the expert's forms, and the failures of a run as a page's readers may see them.
 
 Text appears only for those who may open where it comes from. What they save is stored elsewhere, and pages are drawn
 elsewhere.
@@ -6,15 +6,16 @@ elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from .analysis.sample import needs_person
 from .corpus.question_file import QuestionFile
 from .grading.desk import Desk
 from .grading.form_parts import texts
-from .grading.items import Item, ShownPassage
+from .grading.items import REPEATS, Item, ShownPassage
 from .grading.labels import LabelStore
 from .pilot import Pilot
 from .records import Answer, Question
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from .grading.form import LabelForm
     from .grading.writing_form import WritingForm
+    from .ledger import Tried
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,27 @@ def items(result: Result) -> list[Item]:
     return [_item(result, by_id[i], result.order.index(i) + 1) for i in result.to_read]
 
 
-def _item(result: Result, question: Question, position: int) -> Item:
+def changed_items(tried: Iterable[Tried]) -> list[Item]:
+    """Both versions of every answer that must be read before a change can be decided, each text once.
+
+    An item does not say which version it is, and has no position: the form shuffles them. Not among them is what a rule
+    labels (a decline) or what she read in the order of week 1; what she read here stays, so that she can go back.
+    """
+    found: dict[tuple[str, str, str], Item] = {}
+    for change in (one for one in tried if one.entry["verdict"] == "not decided"):
+        sides = (change.before, change.after)
+        here = {i for side in sides for i, label in side.expert.current.items() if label.position is None}
+        for result in sides:
+            for question in (q for q in result.questions if q.id in {*change.to_read, *here}):
+                label = result.expert.current.get(question.id)
+                unread = label is None or label.position is None
+                if unread and needs_person(question, result.run.answers[question.id]):
+                    item = _item(result, question, None)
+                    found.setdefault(item.key, item)
+    return list(found.values())
+
+
+def _item(result: Result, question: Question, position: int | None) -> Item:
     answer, document = result.run.answers[question.id], result.documents.get(question.doc or "")
     return Item(
         question_id=question.id,
@@ -111,12 +133,27 @@ def _shown(result: Result, answer: Answer) -> Iterator[ShownPassage]:
 
 def expert_form(result: Result, language: str = "en") -> LabelForm:
     """The form in which the expert labels this run; it shows only what her groups may open."""
+    return _label_form(result.pilot, items(result), language)
+
+
+def changes_form(tried: Iterable[Tried], language: str = "en") -> LabelForm | HTML:
+    """The form in which the expert reads both versions of changed answers, shuffled; a sentence where there are none.
+
+    Only changes that are not decided ask for it; run the notebook again afterwards, and the labels decide them.
+    """
+    tried = list(tried)
+    if found := changed_items(tried):
+        return _label_form(tried[0].before.pilot, found, language, repeats=0)
+    return _sentence(texts(language)["no_changed_answers"])
+
+
+def _label_form(pilot: Pilot, found: list[Item], language: str, repeats: int = REPEATS) -> LabelForm:
     from .grading.form import label_form  # widgets are loaded where they are shown
 
-    pilot = result.settings.pilot
-    groups = frozenset(pilot.annotator_groups) | {pilot.everyone}
-    store = LabelStore(result.pilot.data / "labels.jsonl")
-    return label_form(items(result), store, pilot.annotator, seed=pilot.seed, groups=groups, language=language)
+    table = pilot.settings.pilot
+    groups = frozenset(table.annotator_groups) | {table.everyone}
+    store = LabelStore(pilot.data / "labels.jsonl")
+    return label_form(found, store, table.annotator, seed=table.seed, groups=groups, language=language, repeats=repeats)
 
 
 def writing_desk(pilot: Pilot, language: str = "en") -> Desk:
@@ -132,8 +169,6 @@ def writing_form(pilot: Pilot, language: str = "en", question: str = "", author:
     It shows what the annotator's groups may open. `question` is an id to begin with, also one that is complete;
     `author` is who writes, if not the annotator of pilot.toml.
     """
-    from IPython.display import HTML
-
     from .grading.writing import WritingSession
     from .grading.writing_form import WritingForm
 
@@ -143,6 +178,10 @@ def writing_form(pilot: Pilot, language: str = "en", question: str = "", author:
     if done < total or question:
         return WritingForm(session, language)
     told = desk.say["written"].format(done, total)
-    return HTML(  # type: ignore[no-untyped-call]
-        f"<p>{escape(told)}. {escape(desk.say['all_written' if total else 'nothing_to_write'])}</p>"
-    )
+    return _sentence(f"{told}. {desk.say['all_written' if total else 'nothing_to_write']}")
+
+
+def _sentence(text: str) -> HTML:
+    from IPython.display import HTML
+
+    return HTML(f"<p>{escape(text)}</p>")  # type: ignore[no-untyped-call]

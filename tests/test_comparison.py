@@ -199,6 +199,14 @@ def test_pairs_are_read_in_a_seeded_random_order_and_twenty_alike_are_checked():
     assert len(one.check) == 20 and one == confirmed(({}, {}), (before, after), set(), 1)
 
 
+def test_the_pairs_to_check_stay_the_same_while_they_are_read():
+    before, after = runs(30, 0)
+    first = confirmed(({}, {}), (before, after), set(), seed=1)
+    half = {i: before[i] for i in first.check[:7]}
+    second = confirmed((half, {i: after[i] for i in list(half)[:5]}), (before, after), set(), seed=1)
+    assert set(second.check) == set(first.check[5:])
+
+
 # -- means
 
 

@@ -1,5 +1,7 @@
 """Week 2: what is written before a run, what after it, and that nothing is decided twice."""
 
+import json
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -7,8 +9,11 @@ from tiny import run_and_label, tiny_pilot
 
 from rag_pilot.errors import DataError, StaleError
 from rag_pilot.files import append_jsonl
+from rag_pilot.grading.form import LabelForm
+from rag_pilot.grading.labels import LabelStore
 from rag_pilot.ledger import Ledger
 from rag_pilot.pilot import Pilot
+from rag_pilot.reading import changed_items, changes_form
 from rag_pilot.records import Label
 
 PLANNED = """
@@ -163,3 +168,95 @@ def test_a_decided_change_whose_files_are_others_by_now_runs_nothing(pilot):
     with pytest.raises(StaleError, match="plan it under a new name, its folder"):
         Ledger(Pilot.open("tiny", pilot.data.parents[1])).attempt("mended")
     assert sorted((pilot.results / "runs").iterdir()) == runs
+
+
+# -- both versions of changed answers, read by the expert ------------------------------------------------------------
+
+LIMITS = {"hotel": "95", "taxi": "30", "train": "80", "meals": "40", "parking": "25", "visa": "60"}
+
+
+@pytest.fixture
+def outdated(tmp_path: Path) -> Pilot:
+    """Six limits that are out of date in the documents and mended by a change."""
+    pilot = tiny_pilot(tmp_path)
+    path = pilot.data / "pilot.toml"
+    path.write_text(path.read_text(encoding="utf-8") + PLANNED[PLANNED.rindex("[[change]]") :], encoding="utf-8")
+    rows = []
+    for name, euros in LIMITS.items():
+        text = f"---\ngroups: [all-staff]\nowner: Finance\n---\n# {name}\n\nThe {name} limit is {euros} euros.\n"
+        for folder, new in (("documents", text), ("changes/mended/documents", text.replace(euros, f"1{euros}"))):
+            (pilot.data / folder).mkdir(parents=True, exist_ok=True)
+            (pilot.data / folder / f"{name}.md").write_text(new, encoding="utf-8")
+        question = {"id": name, "question": f"What is the {name} limit?", "expected": f"1{euros} euros", "doc": name}
+        rows.append(json.dumps({**question, "groups": [], "answerable": True}) + "\n")
+    with (pilot.data / "questions.jsonl").open("a", encoding="utf-8") as file:
+        file.writelines(rows)
+    opened = Pilot.open("tiny", tmp_path)
+    opened.lock_acceptance()
+    return opened
+
+
+def read_all(form: LabelForm, label_of) -> list[str]:
+    """Label what the form shows, one screen after the other, as an expert would; return the answers read."""
+    read = []
+    form.press("ready")
+    while form.session.item:
+        item = form.session.item
+        read.append(item.answer)
+        form.session._shown_at -= timedelta(seconds=5)
+        key = label_of(item)
+        form.press(key)
+        if key != "1":
+            form.press("ArrowRight")
+    return read
+
+
+def test_the_expert_reads_both_versions_shuffled_and_her_labels_decide(outdated):
+    tried = Ledger(outdated).attempt("mended")
+    assert tried.entry["verdict"] == "not decided"
+    form = changes_form([tried])
+    read = read_all(form, lambda item: "1" if item.expected.split()[0] in item.answer else "3")
+    new = ["limit is 1" in text for text in read]
+    assert sorted(set(read)) == sorted(read) and new.count(True) == new.count(False) == len(LIMITS)
+    assert new not in ([True] * 6 + [False] * 6, [False] * 6 + [True] * 6, [True, False] * 6, [False, True] * 6)
+    again = Ledger(outdated).attempt("mended")
+    assert (again.entry["verdict"], again.comparison.fixed) == ("kept", tuple(sorted(LIMITS)))
+    assert "No changed answer" in changes_form([again]).data
+
+
+def test_an_interrupted_reading_goes_on_where_it_stopped(outdated):
+    form = changes_form([Ledger(outdated).attempt("mended")])
+    form.press("ready")
+    for _ in range(2):
+        form.session._shown_at -= timedelta(seconds=5)
+        form.press("1" if "limit is 1" in form.session.item.answer else "3")
+        form.press("ArrowRight")
+    later = changes_form([Ledger(outdated).attempt("mended")])
+    assert later.session.progress() == (2, 12)
+
+
+def test_a_version_read_in_week_1_is_not_asked_again(outdated):
+    result = Ledger(outdated).result(())
+    for position, name in enumerate(LIMITS, start=1):
+        label = Label(name, result.run.answers[name].sha, "Maud", "wrong", position=position)
+        LabelStore(outdated.data / "labels.jsonl").add(label)
+    items = changed_items([Ledger(outdated).attempt("mended")])
+    assert len(items) == 6 and all("limit is 1" in item.answer for item in items)
+
+
+def test_an_expert_who_may_not_open_a_version_is_not_shown_it(outdated):
+    new = outdated.data / "changes" / "mended" / "documents" / "visa.md"
+    new.write_text(new.read_text(encoding="utf-8").replace("[all-staff]", "[hr]"), encoding="utf-8")
+    questions = outdated.data / "questions.jsonl"
+    text = questions.read_text(encoding="utf-8")
+    questions.write_text(
+        "".join(
+            line.replace('"groups": []', '"groups": ["hr"]') if '"id": "visa"' in line else line
+            for line in text.splitlines(keepends=True)
+        ),
+        encoding="utf-8",
+    )
+    form = changes_form([Ledger(Pilot.open("tiny", outdated.data.parents[1])).attempt("mended")])
+    assert "160 euros" not in "".join(item.answer for item in form.session.queue)
+    form.press("ready")
+    assert "hr" in form.page.value

@@ -212,7 +212,7 @@ def confirmed(
 
     `known` are outcomes before and after by rule or expert, `judged` by the judge; an unchanged answer is no
     difference. A pair that the judge scores differently is not measured (None) until both its versions are known; one
-    that it scores alike is a tie.
+    that it scores alike is a tie. Of those `check` are drawn by seed and read; which ones does not move as she reads.
     """
     before: dict[str, bool | None] = {}
     after: dict[str, bool | None] = {}
@@ -220,6 +220,9 @@ def confirmed(
     for q in sorted(known[0].keys() | judged[0].keys() | known[1].keys() | judged[1].keys()):
         sure = [side.get(q) for side in known]
         first, second = (mine if mine is not None else side.get(q) for mine, side in zip(sure, judged, strict=True))
+        by_judge = {side[q] if side.get(q) is not None else mine for mine, side in zip(sure, judged, strict=True)}
+        if q not in unchanged and len(by_judge) == 1 and None not in by_judge:
+            alike.append(q)
         if q in unchanged:
             same = first if first is not None else second
             before[q] = after[q] = same
@@ -227,14 +230,12 @@ def confirmed(
             before[q], after[q] = first, second
         elif first == second and first is not None:
             before[q] = after[q] = first
-            alike.append(q)
         else:
             before[q], after[q] = sure
             to_read.append(q)
-    rng = random.Random(seed)
-    return Pairs(
-        before, after, tuple(rng.sample(to_read, len(to_read))), tuple(rng.sample(alike, min(check, len(alike))))
-    )
+    drawn = random.Random(seed).sample(alike, min(check, len(alike)))
+    unread = [q for q in drawn if q not in to_read and None in (known[0].get(q), known[1].get(q))]
+    return Pairs(before, after, tuple(random.Random(seed).sample(to_read, len(to_read))), tuple(unread))
 
 
 # -- means -----------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import form_page
 from .form_parts import closing_page, heading, texts
-from .items import Groups, Item
+from .items import REPEATS, Groups, Item
 from .key_form import ARROWS, KeyForm
 from .labels import LabelStore
 from .session import LabelSession
@@ -68,7 +68,7 @@ def label_form(
     seed: int,
     groups: Groups,
     language: str = "en",
-    repeats: int = 5,
+    repeats: int = REPEATS,
     clock: Callable[[], datetime] = datetime.now,
 ) -> LabelForm:
     """A new form over `items` for one person who may open what `groups` may open; it resumes from the file alone."""

@@ -12,6 +12,9 @@ from dataclasses import dataclass, replace
 
 Groups = frozenset[str]
 
+REPEATS = 5
+"""Early answers that are shown again at the end: the expert's agreement with herself."""
+
 
 @dataclass(frozen=True)
 class ShownPassage:

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from ..errors import DataError
 from ..records import LABELS, Label
-from .items import Groups, Item, in_order, missing, repeated
+from .items import REPEATS, Groups, Item, in_order, missing, repeated
 from .labels import LabelStore, counting, key, seconds, stamp
 
 FAST_SECONDS = 2.0
@@ -35,7 +35,7 @@ class LabelSession:
         seed: int,
         groups: Groups,
         say: Mapping[str, str],
-        repeats: int = 5,
+        repeats: int = REPEATS,
         clock: Callable[[], datetime] = datetime.now,
     ) -> None:
         if not annotator.strip():
