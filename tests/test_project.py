@@ -29,11 +29,10 @@ STREET = (
     "building",
     "pilot",
     "results",
-    "reading",
     "ledger",
+    "reading",
     "tracing",
     "reporting",
-    "checking",
     "starter",
     "__main__",
 )
