@@ -182,22 +182,33 @@ def test_a_page_that_is_turned_stays_text():
     assert words(text) == words(AS_ROWS)
 
 
-def broken(data: bytes, old: bytes, new: bytes) -> bytes:
-    assert data.count(old) == 1 and len(old) == len(new)
-    return data.replace(old, new)
-
-
-def test_a_page_that_the_finder_of_tables_cannot_read_stays_text():
-    def draw(canvas):
-        canvas.setPageCompression(0)
+@pytest.mark.parametrize(
+    ("old", "new", "odd_pages"),
+    [
+        (b"/BaseFont /Helvetica", b"/BaseFont 0Helvetica", 1),
+        (b"/MediaBox [ 0 0 595", b"/MediaBox [ 0 0 (a)", 2),
+    ],
+    ids=["a font of one page", "the size of all pages"],
+)
+def test_a_page_that_the_finder_of_tables_cannot_read_stays_text(old, new, odd_pages):
+    writer, file = pypdf.PdfWriter(), io.BytesIO()
+    for font in ("Helvetica", "Courier"):
+        page = io.BytesIO()
+        canvas = Canvas(page, invariant=1, initialFontName=font)
         canvas.grid([72, 172, 272], [660, 680, 700])
-        for n, text in enumerate(["Card", "Fee", "Gold", "10"]):
+        for n, text in enumerate([font, "Fee", "Gold", f"10 {font}"]):
             canvas.drawString(76 + 100 * (n % 2), 686 - 20 * (n // 2), text)
-
-    data = drawn(draw)
-    assert "| Gold | 10 |" in pdf_to_markdown(data).text
-    odd = broken(data, b"/MediaBox [ 0 0 595.2756 841.8898 ]", b"/MediaBox [ 0 0 (a) (b)           ]")
-    assert pdf_to_markdown(odd).text.split("\n")[2:] == ["Card", "Fee", "Gold", "10"]
+        canvas.save()
+        writer.append(page)
+    writer.write(file)
+    data = file.getvalue()
+    pages = ((1, "Helvetica"), (2, "Courier"))
+    whole = [f"<!-- page {n} -->\n\n| {f} | Fee |\n| --- | --- |\n| Gold | 10 {f} |" for n, f in pages]
+    assert pdf_to_markdown(data).text == "\n\n".join(whole)
+    lines = [f"<!-- page {n} -->\n\n{f}\nFee\nGold\n10 {f}" for n, f in pages]
+    assert old in data
+    odd = data.replace(old, new)
+    assert pdf_to_markdown(odd).text == "\n\n".join([*lines[:odd_pages], *whole[odd_pages:]])
 
 
 def test_pages_without_rules_do_not_load_the_finder_of_tables(monkeypatch):

@@ -35,7 +35,7 @@ class Table(NamedTuple):
 
 
 def find_tables(data: bytes, pages: Mapping[int, Sequence[str]]) -> dict[int, list[Table]]:
-    """The tables of pages (number from 1 -> lines as drawn), in the order of lines; a page that makes trouble has none."""
+    """The tables of pages (number from 1 -> lines as drawn), by line; a page that makes trouble has none."""
     if not pages:
         return {}
     import pdfplumber
