@@ -2,6 +2,7 @@
 
 Pages without text are counted and named. There is no character recognition: a scan is refused, not half read. Text
 comes in the order in which the file draws it, which keeps columns apart; what is drawn late is put where it stands.
+Ruled tables become rows where their cells are the page's own lines, word for word.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pypdf.errors import DependencyError, FileNotDecryptedError
 from ..errors import DataError
 from ..identity import fold
 from .markdown import Converted, heading, join, paragraph
+from .pdf_tables import FEWEST_RULES, MOST_RULES, Table, find_tables
 
 MOST_WITHOUT_TEXT = 0.2
 """Share of pages without text up to which a file is read (a cover, a blank, a plate); beyond it, it is a scan."""
@@ -52,7 +54,8 @@ def pdf_to_markdown(data: bytes) -> Converted:
     """The text of all pages with a line `<!-- page N -->` before each; a scan or protected file is a DataError."""
     try:
         reader = PdfReader(io.BytesIO(data))
-        drawn = _without_running_lines([_lines(page) for page in reader.pages])
+        read = [_lines(page) for page in reader.pages]
+        drawn = _without_running_lines([lines for lines, _ in read])
         upright = [not page.rotation for page in reader.pages]
     except (FileNotDecryptedError, DependencyError):
         raise DataError("is protected; save it without password and restrictions") from None
@@ -64,8 +67,17 @@ def pdf_to_markdown(data: bytes) -> Converted:
         raise DataError(f"is a scan or empty ({note or 'no pages'}); run character recognition (OCR) over it")
     outline = _outline_levels(reader, pages)
     levels = outline or _size_levels(pages)
+    ruled = {
+        n: [line.text for line in lines]
+        for n, (lines, (_, rules), up) in enumerate(zip(drawn, read, upright, strict=True), start=1)
+        if up and FEWEST_RULES <= rules <= MOST_RULES
+    }
+    tables = {n: _in_final(found, drawn[n - 1], pages[n - 1]) for n, found in find_tables(data, ruled).items()}
     blocks = [
-        block for n, lines in enumerate(pages, start=1) if lines for block in _page(n, lines, levels, not outline)
+        block
+        for n, lines in enumerate(pages, start=1)
+        if lines
+        for block in _page(n, lines, levels, tables.get(n, []), not outline)
     ]
     about = reader.metadata
     title = str(about.title or "") if about else ""
@@ -80,9 +92,15 @@ def pdf_to_markdown(data: bytes) -> Converted:
     )
 
 
-def _lines(page: Any) -> list[Line]:
-    """The lines of a page that hold text, each with the size of most of its characters."""
+def _lines(page: Any) -> tuple[list[Line], int]:
+    """The lines of a page that hold text, each with the size of most of its characters; the rules that it draws."""
     pieces: list[Line] = []
+    rules = 0
+
+    def count(operator: bytes, *_: Any) -> None:
+        nonlocal rules
+        rules += operator in (b"l", b"re")
+
     drawn: dict[str, list[tuple[float, float]]] = {}
 
     def visit(text: str, cm: Sequence[float], tm: Sequence[float], _font: Any, size: float) -> None:
@@ -94,7 +112,7 @@ def _lines(page: Any) -> list[Line]:
             places.append((x, y))
         pieces.append(Line(text, abs(size) * math.hypot(tm[2], tm[3]) * math.hypot(cm[2], cm[3]), x, y))
 
-    page.extract_text(visitor_text=visit)
+    page.extract_text(visitor_text=visit, visitor_operand_before=count)
     lines: list[Line] = []
     text, sizes, begin = "", Counter[float](), (0.0, 0.0)
     for piece in [*pieces, Line("\n", 0.0)]:
@@ -107,7 +125,7 @@ def _lines(page: Any) -> list[Line]:
                 begin = (piece.x, piece.y)
             text += part.translate(_LIGATURES)
             sizes[round(piece.size, 1)] += len(part.strip())
-    return _without_line_numbers(lines)
+    return _without_line_numbers(lines), rules
 
 
 def _without_line_numbers(lines: list[Line]) -> list[Line]:
@@ -137,6 +155,17 @@ def _in_place(lines: list[Line]) -> list[Line]:
     return placed
 
 
+def _in_final(tables: list[Table], drawn: list[Line], final: list[Line]) -> list[Table]:
+    """The tables of the lines as drawn, cell by cell, among those put in place; only where its lines stay together."""
+    places = {id(line): i for i, line in enumerate(final)}
+    moved = ((table, sorted(places.get(id(line), -1) for line in drawn[table.first : table.end])) for table in tables)
+    return [
+        Table(at[0], at[-1] + 1, table.rows)
+        for table, at in moved
+        if at[0] >= 0 and at == list(range(at[0], at[-1] + 1))
+    ]
+
+
 def _without_running_lines(pages: list[list[Line]]) -> list[list[Line]]:
     """Pages without a first or last line that all of them share but for its digits: 'Page 3', a running head."""
     for place in (0, -1):
@@ -146,22 +175,35 @@ def _without_running_lines(pages: list[list[Line]]) -> list[list[Line]]:
     return pages
 
 
-def _page(number: int, lines: list[Line], levels: dict[tuple[int, int], int], joined: bool) -> Iterator[str]:
-    """The blocks of a page; heading lines that follow one another are `joined` or not, lines of text stay lines."""
+def _page(
+    number: int, lines: list[Line], levels: dict[tuple[int, int], int], tables: list[Table], joined: bool
+) -> Iterator[str]:
+    """The blocks of a page; heading lines that follow one another are `joined` or not, lines of text stay lines.
+
+    A table in which a heading stands is none.
+    """
     yield f"<!-- page {number} -->"
+    begins = {
+        table.first: table for table in tables if not any((number, i) in levels for i in range(table.first, table.end))
+    }
     text: list[str] = []
     title: list[str] = []
-    level = 0
+    level = after = 0
     for i, line in enumerate([*[line.text for line in lines], ""]):
+        if i < after:
+            continue
         here = levels.get((number, i), 0)
         if title and (here != level or not joined):
             yield heading(level, " ".join(title))
             title = []
-        if here or i == len(lines):
+        if here or i in begins or i == len(lines):
             if text:
                 yield "\n".join(text)
             text = []
-        if here:
+        if i in begins:
+            yield begins[i].rows
+            after = begins[i].end
+        elif here:
             title.append(line)
         elif line:
             text.append(paragraph(line))
