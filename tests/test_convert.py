@@ -379,11 +379,19 @@ def test_pdf_lines_that_run_through_all_pages_are_left_out():
             [(10, "Handbook"), (10, "Two."), (10, "Page 2 of 2")],
         ]
     )
-    text = pdf_to_markdown(data).text
-    assert "Fees are due." in text
-    assert "Two." in text
-    assert "Page 1" not in text
-    assert "Handbook" not in text
+    read = pdf_to_markdown(data)
+    assert "Fees are due." in read.text
+    assert "Two." in read.text
+    assert "Page 1" not in read.text
+    assert "Handbook" not in read.text
+    assert read.notes == ("left out as head or foot of all pages: Handbook; Page 1 of 2",)
+
+
+def test_pdf_first_and_last_lines_that_differ_in_more_than_the_page_number_stay():
+    data = pdf_bytes([[(10, "R1"), (10, "One."), (10, "K36")], [(10, "R37"), (10, "Two."), (10, "K72")]])
+    read = pdf_to_markdown(data)
+    assert all(cell in read.text for cell in ("R1", "K36", "R37", "K72"))
+    assert read.notes == ()
 
 
 def test_pdf_words_drawn_twice_for_bold_come_once_and_the_same_words_elsewhere_stay():

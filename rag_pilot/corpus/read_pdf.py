@@ -55,12 +55,13 @@ def pdf_to_markdown(data: bytes) -> Converted:
     try:
         reader = PdfReader(io.BytesIO(data))
         read = [_lines(page) for page in reader.pages]
-        drawn = _without_running_lines([lines for lines, _ in read])
+        drawn, running = _without_running_lines([lines for lines, _ in read])
         upright = [not page.rotation for page in reader.pages]
     except (FileNotDecryptedError, DependencyError):
         raise DataError("is protected; save it without password and restrictions") from None
     placed = [_in_place(lines) if up else lines for lines, up in zip(drawn, upright, strict=True)]
-    pages = _without_running_lines(placed)  # once more: what stands first and last need not be drawn so
+    pages, more = _without_running_lines(placed)  # once more: what stands first and last need not be drawn so
+    said = f"left out as head or foot of all pages: {'; '.join(running + more)}" if running + more else ""
     empty = [str(n) for n, lines in enumerate(pages, start=1) if not lines]
     note = f"{len(empty)} of {len(pages)} pages hold no text: {', '.join(empty)}" if empty else ""
     if len(empty) > MOST_WITHOUT_TEXT * len(pages) or not pages:
@@ -86,7 +87,7 @@ def pdf_to_markdown(data: bytes) -> Converted:
         join(blocks),
         title=title if title.casefold() not in _STANDARD_TITLES else "",
         updated=date.date().isoformat() if date else "",
-        notes=(note,) if note else (),
+        notes=tuple(filter(None, (note, said))),
         pages=len(pages),
         empty_pages=len(empty),
     )
@@ -166,13 +167,24 @@ def _in_final(tables: list[Table], drawn: list[Line], final: list[Line]) -> list
     ]
 
 
-def _without_running_lines(pages: list[list[Line]]) -> list[list[Line]]:
-    """Pages without a first or last line that all of them share but for its digits: 'Page 3', a running head."""
+def _without_running_lines(pages: list[list[Line]]) -> tuple[list[list[Line]], list[str]]:
+    """Pages without a first or last line that all of them share but for the page's number, and those lines."""
+    left_out = []
     for place in (0, -1):
-        ends = {re.sub(r"\d+", "0", fold(lines[place].text)) for lines in pages if len(lines) > 1}
-        if len(ends) == 1 and len(pages) > 1 and all(len(lines) > 1 for lines in pages):
+        long = len(pages) > 1 and all(len(lines) > 1 for lines in pages)
+        if long and _same_but_for_page([lines[place].text for lines in pages]):
+            left_out.append(paragraph(pages[0][place].text))
             pages = [lines[1:] if place == 0 else lines[:-1] for lines in pages]
-    return pages
+    return pages, left_out
+
+
+def _same_but_for_page(texts: Sequence[str]) -> bool:
+    """Whether the lines are one line, its numbers the same or counting the pages; the last cell of a table is not."""
+    parts = [re.split(r"(\d+)", fold(text)) for text in texts]
+    if len({tuple(part[::2]) for part in parts}) > 1:
+        return False
+    runs = [[int(n) for n in numbers] for numbers in zip(*(part[1::2] for part in parts), strict=True)]
+    return all(len(set(run)) == 1 or len({n - page for page, n in enumerate(run)}) == 1 for run in runs)
 
 
 def _page(
