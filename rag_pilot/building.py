@@ -103,7 +103,7 @@ def open_or_build(
     count = token_counter(model.name) if model.name in OFFLINE else count
     sizes = count([text for texts in pieces.values() for text in texts]) if index.embed is not None else []
     beyond = sum(max(0, n - model.window) for n in sizes) / max(sum(sizes), 1)
-    observed = replace(manifest, dimension=index.vectors.shape[1], beyond=round(beyond, 6))
+    observed = replace(manifest, dimension=index.dense.vectors.shape[1], beyond=round(beyond, 6))
     return Built(index, save_index(folder, observed, passages), documents, "rebuilt", embedding.computed)
 
 

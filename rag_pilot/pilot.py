@@ -205,7 +205,7 @@ class Pilot:
             built = open_or_build(self.results / "index", manifest, settings, documents, embedding, glossary)
             self._built[key] = replace(built, state="reused", embedded=0)
         built.index.set_groups({d.id: d.groups for d in documents.documents})
-        return replace(built, documents=documents, groups={p.id: p.groups for p in built.index.passages})
+        return replace(built, documents=documents, groups=built.index.passages.by_id())
 
     def _glossary(self, variant: Variant) -> dict[str, tuple[str, ...]]:
         if not variant.settings.retrieval.glossary:
