@@ -36,12 +36,19 @@ from typing import Any
 import numpy as np
 from rank_bm25 import BM25Okapi
 
+from rag_pilot.pilot import Pilot
+from rag_pilot.retrieval.cache import CachedEmbedding
+from rag_pilot.retrieval.embedding import _minilm_folder, available, load_embedding
 from rag_pilot.retrieval.hybrid import HybridIndex
 from rag_pilot.retrieval.keyword import article_tokenizer
+from rag_pilot.retrieval.manifest import Manifest
+from rag_pilot.retrieval.stored import open_index, save_index
 
 DIMENSION, GROUPS, ASKER = 384, 20, frozenset({"g3", "g11"})
 VOCABULARY = ["".join(letters) for letters in product(string.ascii_lowercase, repeat=4)][::9][:50_000]
 ZIPF = np.cumsum(1 / np.arange(1, len(VOCABULARY) + 1)) / np.sum(1 / np.arange(1, len(VOCABULARY) + 1))
+MINILM = "all-MiniLM-L6-v2"
+MANIFEST = Manifest({}, {}, "drawn", ("", ""), "article")
 PARTS = ("race", "memory", "opening", "model", "start")
 
 
@@ -76,9 +83,11 @@ class Random:
         self.known = dict(zip(asked, unit(3, len(asked)), strict=True))
 
     def passages(self, texts: Sequence[str]) -> np.ndarray:
+        """A row a text, the same ones at every call."""
         return unit(4, len(texts))
 
     def queries(self, texts: Sequence[str]) -> np.ndarray:
+        """The row of each query."""
         return np.stack([self.known[t] for t in texts])
 
 
@@ -90,6 +99,7 @@ class Article:
         self.bm25 = BM25Okapi([sys.intern(w) for w in c["text"].lower().split()] for c in passages)
 
     def search(self, query: str, user_groups: frozenset[str], k: int = 5, depth: int = 50, rrf_k: int = 60) -> list:
+        """The article's lines; what it computes on the way is kept for `same`."""
         allowed = [i for i, chunk in enumerate(self.chunks) if chunk["groups"] & user_groups]
         lexical = self.bm25.get_scores(query.lower().split())
         self.semantic = self.vectors @ self.embed.queries([query])[0]
@@ -184,7 +194,71 @@ def memory(args: argparse.Namespace) -> dict[str, float]:
     for query in queries(20):
         index.search(query, ASKER)
     index.search_many(queries(args.queries), ASKER)
-    return {"peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20}
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return {"peak_gb": peak, "save_s": timed(lambda: save_index(args.folder / "index", MANIFEST, index.parts))[0]}
+
+
+def opening(args: argparse.Namespace) -> dict[str, float]:
+    if not (args.folder / "index").exists():
+        memory(args)
+    asked = queries(args.queries)
+
+    def opened() -> HybridIndex:
+        _, parts = open_index(args.folder / "index", MANIFEST)
+        index = HybridIndex.of_parts(parts, Random(asked), tokenizer=article_tokenizer, bm25="okapi")
+        index.set_groups({f"d{n}": ASKER if n % 5 == 0 else frozenset({"g0"}) for n in range(args.passages // 10)})
+        return index
+
+    seconds, index = timed(opened)
+    return {"open_s": seconds, "first_search_s": timed(lambda: index.search(asked[0], ASKER))[0]}
+
+
+def model(args: argparse.Namespace) -> dict[str, float]:
+    """MiniLM from its wheel; a share of the documents' text is enough for the rate, the whole of it for the rebuild."""
+    if not available(MINILM):
+        print(f"skipped: the wheel of {MINILM} is not installed", file=sys.stderr)
+        return {}
+    root = args.folder / "pilot"
+    rng = np.random.default_rng(5)
+    documents = root / "data" / "speed" / "documents"
+    documents.mkdir(parents=True)
+    for number in range(args.documents):
+        sections = "\n\n".join(f"# Section {n}\n\n{sentences(rng, 150)}" for n in range(3))
+        head = f"---\ntitle: Document {number}\ngroups: [all-staff]\n---\n"
+        (documents / f"d{number}.md").write_text(head + sections, encoding="utf-8")
+    (documents.parent / "pilot.toml").write_text("", encoding="utf-8")
+    whole, first = timed(lambda: Pilot.open("speed", root).build())
+    one = documents / "d0.md"
+    one.write_text(one.read_text(encoding="utf-8") + "\n\nOne more sentence.\n", encoding="utf-8")
+    again, second = timed(lambda: Pilot.open("speed", root).build())
+
+    from sentence_transformers import SentenceTransformer
+
+    texts = [p.text for p in first.index.passages[: args.encoded]]
+    plain = SentenceTransformer(str(_minilm_folder()), device="cpu")
+    embedding = load_embedding(MINILM)
+    embedding.passages(["warm"]), plain.encode(["warm"])
+    ratios = []
+    for turn in range(4):  # in turn, and each first as often
+        cached = CachedEmbedding(embedding, args.folder / f"cache{turn}")
+        sides = [
+            (lambda c=cached: c.passages(texts)),
+            (lambda: plain.encode(texts, normalize_embeddings=True, show_progress_bar=False)),
+        ]
+        spent = {n: timed(sides[n])[0] for n in ((0, 1) if turn % 2 else (1, 0))}
+        ratios.append(spent[1] / spent[0])
+    return {
+        "whole_build_s": whole,
+        "rebuild_s": again,
+        "passages_of_documents": len(first.index.passages),
+        "embedded_again": second.embedded,
+        "reembed_share": again / whole,
+        "ratio.encode": median(ratios),
+    }
+
+
+def sentences(rng: np.random.Generator, words: int) -> str:
+    return " ".join(text(rng, 15).capitalize() + "." for _ in range(words // 15))
 
 
 def start(args: argparse.Namespace) -> dict[str, float]:
@@ -200,6 +274,7 @@ def main() -> int:
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--repeats", type=int, default=12, help="queries that the article's code is asked")
     parser.add_argument("--documents", type=int, default=1000, help="of the index that is built again")
+    parser.add_argument("--encoded", type=int, default=250, help="passages that are embedded for ratio.encode")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
@@ -209,7 +284,9 @@ def main() -> int:
         return 0
     figures: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
-        told = [f"--{name}={getattr(args, name)}" for name in ("passages", "queries", "repeats", "documents")]
+        told = [
+            f"--{name}={getattr(args, name)}" for name in ("passages", "queries", "repeats", "documents", "encoded")
+        ]
         for part in args.only:
             command = [sys.executable, __file__, "--part", part, "--folder", folder, *told]
             seconds, done = timed(lambda c=command: subprocess.run(c, check=True, stdout=subprocess.PIPE, text=True))

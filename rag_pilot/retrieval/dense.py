@@ -7,7 +7,7 @@ Where vectors come from is not known here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ BLOCK = 512
 """Rows multiplied at once, so that those gathered from far apart stay in the processor's cache."""
 BATCH_BYTES = 64 << 20
 """Most memory that the products of a batch of questions take."""
+KEPT_BYTES = 128 << 20
+"""Most memory that a copy of the vectors of one set of permitted passages takes; there are at most two."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Dense:
 
     vectors: NDArray[np.float32]
     starts: NDArray[Any]
+    _kept: list[tuple[NDArray[np.intp], NDArray[np.float32] | None]] = field(default_factory=list, repr=False)
 
     def batch(self, rows: int) -> int:
         """How many questions may be multiplied with that many passages at once."""
@@ -38,16 +41,30 @@ class Dense:
     def near(self, queries: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.float32]:
         """Approximate cosines of each query to the best window of those passages, shape (queries, rows)."""
         windows, first = self._windows(rows)
-        found = np.empty((len(queries), len(windows)), dtype=np.float32)
-        gathered = np.empty((BLOCK, self.vectors.shape[1]), dtype=np.float32)
-        for at in range(0, len(windows), BLOCK):
-            part = windows[at : at + BLOCK]
-            if part[-1] - part[0] == len(part) - 1:  # neighbours need not be gathered
-                block = self.vectors[part[0] : part[-1] + 1]
-            else:
-                block = np.take(self.vectors, part, axis=0, out=gathered[: len(part)], mode="clip")
-            np.matmul(queries, block.T, out=found[:, at : at + BLOCK])
+        if windows[-1] - windows[0] == len(windows) - 1:
+            found = queries @ self.vectors[windows[0] : windows[-1] + 1].T
+        elif (beside := self._side_by_side(windows)) is not None:
+            found = queries @ beside.T
+        else:
+            found = np.empty((len(queries), len(windows)), dtype=np.float32)
+            for at in range(0, len(windows), BLOCK):
+                np.matmul(queries, self.vectors[windows[at : at + BLOCK]].T, out=found[:, at : at + BLOCK])
         return found if first is None else np.maximum.reduceat(found, first, axis=1)
+
+    def _side_by_side(self, windows: NDArray[np.intp]) -> NDArray[np.float32] | None:
+        """A copy of those windows' vectors, from the second time that just these are asked for; None: not kept.
+
+        Which these are is compared by value, so that a copy can never serve an asker who may open something else.
+        """
+        matrix: NDArray[np.float32] | None = None
+        for known, copy in self._kept:
+            if np.array_equal(known, windows):
+                if copy is None and 4 * len(windows) * self.vectors.shape[1] <= KEPT_BYTES:
+                    copy = self.vectors[windows]
+                matrix = copy
+        others = [pair for pair in self._kept if not np.array_equal(pair[0], windows)]
+        self._kept[:] = [(windows, matrix), *others][:2]
+        return matrix
 
     def exact(self, query: NDArray[np.float32], rows: NDArray[np.intp]) -> Cosines:
         """Cosines of the query to the best window of those passages, rounded to 1e-4."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..records import Hit, Passage
 from .dense import Dense, check_unit
 from .keyword import VARIANTS, Tokenizer, Weighed, words
 from .permissions import Permitted, Rows
+from .postings import Postings
 
 Scores = NDArray[np.float64]
 Rewrite = Callable[[str], str]
@@ -43,6 +45,15 @@ class Hits(list[Hit]):
     def __init__(self, hits: Iterable[Hit] = (), lists: Mapping[str, tuple[str, ...]] | None = None) -> None:
         super().__init__(hits)
         self.lists = dict(lists or {})
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What an index is made of, apart from who may open what: what is saved of it."""
+
+    rows: Rows
+    postings: Postings
+    dense: Dense
 
 
 class HybridIndex:
@@ -73,19 +84,40 @@ class HybridIndex:
         passages = [Passage.of(chunk, number) for number, chunk in enumerate(chunks)]
         if bm25 not in VARIANTS:
             raise SettingsError(f"bm25 is {bm25!r}; expected one of {', '.join(VARIANTS)}")
-        rows = Rows.of(passages)
-        self._settle(embed, method, tokenizer, rewrite, per_document)
-        self.passages = Permitted(rows)
-        self._order = rows.order
-        self.keyword = VARIANTS[bm25](tokenizer(indexed(p)) for p in passages)
+        self.embed = embed
+        self.method = self._usable(method)
+        self.passages = Permitted(Rows.of(passages))
+        postings = Postings.of(tokenizer(indexed(p)) for p in passages)
         pieces = [(windows(p) if windows else ()) or [indexed(p)] for p in passages]
         starts = np.cumsum([0, *(len(p) for p in pieces)])[:-1]
-        self.dense = Dense(self._embedded([text for piece in pieces for text in piece]), starts)
+        dense = Dense(self._embedded([text for piece in pieces for text in piece]), starts)
+        self._take(Parts(self.passages.rows, postings, dense), tokenizer, bm25, rewrite, per_document)
 
-    def _settle(self, embed: Any, method: str, tokenizer: Tokenizer, rewrite: Rewrite, per_document: int) -> None:
-        self.embed, self.tokenizer, self.rewrite = embed, tokenizer, rewrite
-        self.method = self._usable(method)
-        self.per_document = per_document
+    @classmethod
+    def of_parts(
+        cls,
+        parts: Parts,
+        embed: Any = None,
+        *,
+        method: str = "hybrid",
+        tokenizer: Tokenizer = words,
+        bm25: str = "lucene",
+        rewrite: Rewrite = lambda question: question,
+        per_document: int = 0,
+    ) -> HybridIndex:
+        """An index of parts that were made before, as `opened` reads them; open to nobody until groups are set."""
+        index = object.__new__(cls)
+        index.embed = embed
+        index.method = index._usable(method)
+        index.passages = Permitted(parts.rows, {})
+        index._take(parts, tokenizer, bm25, rewrite, per_document)
+        return index
+
+    def _take(self, parts: Parts, tokenizer: Tokenizer, bm25: str, rewrite: Rewrite, per_document: int) -> None:
+        self.parts, self.dense = parts, parts.dense
+        self.tokenizer, self.rewrite, self.per_document = tokenizer, rewrite, per_document
+        self.keyword = VARIANTS[bm25](parts.postings)
+        self._order = parts.rows.order
 
     def _usable(self, method: str) -> str:
         if method not in METHODS:
@@ -139,7 +171,7 @@ class HybridIndex:
         return [self._fused(*found, k, rrf_k) for found in self._listed(queries, allowed, depth)]
 
     def _listed(self, queries: Sequence[str], allowed: NDArray[np.bool_], depth: int) -> Iterator[Listed]:
-        """For each query its candidate lists of allowed rows, and the cosine of every row that stands in one (or nearly)."""
+        """For each query its candidate lists of allowed rows, and the cosine of every row that stands in one."""
         queries = [self.rewrite(query) for query in queries]
         rows = np.flatnonzero(allowed)
         known: Weighed = {}  # what the words of earlier queries weigh
@@ -164,7 +196,7 @@ class HybridIndex:
                 yield lists, dict(zip(listed.tolist(), cosines.tolist(), strict=True))
 
     def _fused(
-        self, lists: Mapping[str, NDArray[np.intp]], similarity: Mapping[int, float] | None, k: int, rrf_k: int
+        self, lists: Mapping[str, NDArray[np.intp]], similarity: Mapping[int, Any] | None, k: int, rrf_k: int
     ) -> Hits:
         """The candidate lists as one, best first (RRF)."""
         fused: dict[int, float] = {}
@@ -184,7 +216,9 @@ class HybridIndex:
             )
             for row in self._spread(best, k)
         ]
-        return Hits(hits, {name: tuple(self.passages.rows.ids[row] for row in rows.tolist()) for name, rows in lists.items()})
+        return Hits(
+            hits, {name: tuple(self.passages.rows.ids[row] for row in rows.tolist()) for name, rows in lists.items()}
+        )
 
     def _lists(self) -> tuple[str, ...]:
         return METHODS[self.method] if self.embed is not None else ("keyword",)
@@ -226,4 +260,3 @@ class HybridIndex:
             if parent:
                 parents.add((doc, parent))
         return kept
-
