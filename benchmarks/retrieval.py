@@ -26,7 +26,8 @@ from rag_pilot.analysis.intervals import bonett_price, wilson
 from rag_pilot.corpus.passages import Splitter, prefix_of, split_documents
 from rag_pilot.files import read_jsonl
 from rag_pilot.records import Document, Question
-from rag_pilot.retrieval.embedding import CachedEmbedding, available, load_embedding, token_counter
+from rag_pilot.retrieval.cache import CachedEmbedding
+from rag_pilot.retrieval.embedding import available, load_embedding, token_counter
 from rag_pilot.retrieval.hybrid import HybridIndex
 from rag_pilot.retrieval.keyword import tokenizer
 from rag_pilot.settings import PassageTable, RetrievalTable

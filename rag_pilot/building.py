@@ -10,16 +10,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from . import __version__
 from .corpus.documents import Documents
 from .corpus.passages import Splitter, prefix_of, split_documents
+from .errors import DataError
 from .records import Document, Passage, Question
-from .retrieval.embedding import OFFLINE, CachedEmbedding, Model, token_counter
+from .retrieval.cache import CachedEmbedding
+from .retrieval.embedding import OFFLINE, Embedding, token_counter
 from .retrieval.hybrid import HybridIndex
 from .retrieval.keyword import tokenizer
-from .retrieval.manifest import Manifest, document_hashes, save_index, saved_manifest, saved_passages
+from .retrieval.manifest import Manifest, document_hashes
 from .retrieval.rewrite import expander
+from .retrieval.stored import open_index, save_index, saved_manifest
 from .settings import Settings
 
 
@@ -48,22 +52,56 @@ class Built:
         return {p.id: p for p in self.index.passages}
 
 
-def manifest_of(settings: Settings, documents: Sequence[Document], model: Model) -> Manifest:
+def manifest_of(settings: Settings, documents: Sequence[Document], embedding: Embedding) -> Manifest:
     """What an index of those documents under those settings depends on."""
-    return Manifest(
+    manifest = Manifest(
         documents=document_hashes(documents),
         passages={**settings.passages.model_dump(mode="json"), "version": __version__},
-        model=model.name,
-        prefixes=(model.query_prefix, model.passage_prefix),
+        model="",
+        prefixes=(),
         tokeniser="+".join(settings.pilot.languages),
+        titles=settings.retrieval.titles,
+    )
+    if settings.retrieval.method == "keyword":
+        return manifest
+    model = embedding.model
+    prefixes = (model.query_prefix, model.passage_prefix)
+    return replace(
+        manifest, model=model.name, prefixes=prefixes, revision=embedding.revision, precision=embedding.precision
     )
 
 
-def split(settings: Settings, documents: Documents) -> list[Passage]:
-    """The passages of those documents under those settings."""
+def split(settings: Settings, documents: Sequence[Document], known: Mapping[str, list[Passage]]) -> list[Passage]:
+    """The passages of those documents under those settings, in order; those of `known` documents as they are there."""
     table = settings.passages
     splitter = Splitter(table.max_tokens, table.overlap, token_counter(table.counted_with), table.parent_tokens)
-    return split_documents(documents.documents, splitter)
+    found = {d.id: known.get(d.id, []) for d in documents}
+    for passage in split_documents([d for d in documents if d.id not in known], splitter):
+        found[passage.doc].append(passage)
+    return [passage for passages in found.values() for passage in passages]
+
+
+def earlier(folder: Path, manifest: Manifest) -> dict[str, list[Passage]]:
+    """The passages of documents that have not changed since an index in `folder`, split as now: document -> passages.
+
+    Of several saved indexes it is the one that shares most documents.
+    """
+    shared: dict[Path, set[str]] = {}
+    for path in sorted(folder.glob("*/manifest.json")):
+        saved = saved_manifest(path.parent)
+        if saved and saved.passages == manifest.passages:
+            shared[path.parent] = {d for d, sha in saved.documents.items() if manifest.documents.get(d) == sha}
+    if not any(shared.values()):
+        return {}
+    nearest = max(shared, key=lambda path: len(shared[path]))
+    found: dict[str, list[Passage]] = {doc: [] for doc in shared[nearest]}
+    try:
+        for passage in open_index(nearest)[1].rows.passages:
+            if passage.doc in found:
+                found[passage.doc].append(passage)
+    except DataError:  # a damaged index is no source
+        return {}
+    return found
 
 
 def open_or_build(
@@ -74,37 +112,35 @@ def open_or_build(
     embedding: CachedEmbedding,
     glossary: Mapping[str, Sequence[str]],
 ) -> Built:
-    """The index of that manifest, its passages read from `folder` where they were saved; open to nobody yet."""
-    folder = folder / manifest.fingerprint
-    saved = saved_manifest(folder)
-    count = token_counter(settings.passages.counted_with)
-    passages = saved_passages(folder) if saved else split(settings, documents)
-    find, titles = settings.retrieval, settings.retrieval.titles
+    """The index of that manifest, opened from `folder` where it was saved; open to nobody yet."""
+    find, model = settings.retrieval, embedding.model
+    how: dict[str, Any] = {
+        "embed": None if find.method == "keyword" else embedding,
+        "method": find.method,
+        "tokenizer": tokenizer(settings.pilot.languages),
+        "bm25": find.bm25,
+        "rewrite": expander(glossary),
+        "per_document": find.per_document,
+    }
+    place = folder / manifest.fingerprint
+    if saved_manifest(place):
+        saved, parts = open_index(place, manifest)
+        return Built(HybridIndex.of_parts(parts, **how), saved, documents, "reused")
+    passages = split(settings, documents.documents, earlier(folder, manifest))
 
     def prefix(passage: Passage) -> str:
-        return prefix_of(passage.title, passage.headings) + "\n" if titles else ""
+        return prefix_of(passage.title, passage.headings) + "\n" if find.titles else ""
 
-    model = embedding.model
+    count = token_counter(settings.passages.counted_with)
     window = Splitter(model.window, settings.passages.overlap, count)
     pieces = {p.id: [prefix(p) + text for text in window.texts(p)] for p in passages}
-    index = HybridIndex(
-        passages,
-        None if find.method == "keyword" else embedding,
-        method=find.method,
-        tokenizer=tokenizer(settings.pilot.languages),
-        bm25=find.bm25,
-        indexed=lambda p: prefix(p) + p.text,
-        windows=lambda p: pieces[p.id],
-        rewrite=expander(glossary),
-        per_document=find.per_document,
-    )
-    if saved:
-        return Built(index, saved, documents, "reused", embedding.computed)
+    index = HybridIndex(passages, indexed=lambda p: prefix(p) + p.text, windows=lambda p: pieces[p.id], **how)
+    index.set_groups({})
     count = token_counter(model.name) if model.name in OFFLINE else count
     sizes = count([text for texts in pieces.values() for text in texts]) if index.embed is not None else []
     beyond = sum(max(0, n - model.window) for n in sizes) / max(sum(sizes), 1)
-    observed = replace(manifest, dimension=index.vectors.shape[1], beyond=round(beyond, 6))
-    return Built(index, save_index(folder, observed, passages), documents, "rebuilt", embedding.computed)
+    saved = save_index(place, replace(manifest, beyond=round(beyond, 6)), index.parts)
+    return Built(index, saved, documents, "rebuilt", embedding.computed)
 
 
 def embed_questions(index: HybridIndex, questions: Iterable[Question]) -> None:

@@ -34,7 +34,8 @@ from .files import read_jsonl, write_jsonl
 from .grading.judge import Judge, model_judge, offline_judge
 from .identity import fingerprint
 from .records import Document, Question
-from .retrieval.embedding import CachedEmbedding, cheap_counter, load_embedding
+from .retrieval.cache import CachedEmbedding
+from .retrieval.embedding import cheap_counter, load_embedding
 from .retrieval.hybrid import Hits
 from .retrieval.manifest import document_hashes
 from .retrieval.rewrite import read_glossary
@@ -152,7 +153,7 @@ class Pilot:
         try:
             if table.method == "keyword":
                 raise ModelError("this pilot searches by keywords alone")
-            embedding = CachedEmbedding(load_embedding(table.embedding), self.results / "cache")
+            embedding = CachedEmbedding(load_embedding(table.embedding, table.precision), self.results / "cache")
             return group_questions(self.questions, embedding.queries, embedding.model.name, embedding.model.alike)
         except ModelError as fault:
             return group_questions(self.questions, None, str(fault))
@@ -196,8 +197,9 @@ class Pilot:
         settings, documents = variant.settings, self.documents(variant.changes)
         if not documents.documents:
             raise DataError(f"{self.data / 'documents'} holds no readable document; `rag-pilot check` says why")
-        embedding = CachedEmbedding(load_embedding(settings.retrieval.embedding), self.results / "cache")
-        manifest = manifest_of(settings, documents.documents, embedding.model)
+        table = settings.retrieval
+        embedding = CachedEmbedding(load_embedding(table.embedding, table.precision), self.results / "cache")
+        manifest = manifest_of(settings, documents.documents, embedding)
         glossary = self._glossary(variant)
         key = fingerprint([manifest.fingerprint, settings.fingerprint("retrieval"), glossary])
         built = self._built.get(key)
@@ -205,7 +207,7 @@ class Pilot:
             built = open_or_build(self.results / "index", manifest, settings, documents, embedding, glossary)
             self._built[key] = replace(built, state="reused", embedded=0)
         built.index.set_groups({d.id: d.groups for d in documents.documents})
-        return replace(built, documents=documents, groups={p.id: p.groups for p in built.index.passages})
+        return replace(built, documents=documents, groups=built.index.passages.by_id())
 
     def _glossary(self, variant: Variant) -> dict[str, tuple[str, ...]]:
         if not variant.settings.retrieval.glossary:

@@ -101,6 +101,7 @@ class RetrievalTable(_Table):
 
     method: Literal["hybrid", "keyword", "dense"] = "hybrid"
     embedding: str = "all-MiniLM-L6-v2"
+    precision: Literal["float32", "bfloat16"] = "float32"  # in which the model computes; see retrieval/embedding.py
     bm25: Literal["lucene", "okapi"] = "lucene"
     titles: bool = True  # title and headings are indexed with each passage
     glossary: bool = True  # synonyms of glossary.toml are added to questions

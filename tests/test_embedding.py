@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from rag_pilot.corpus.passages import Splitter
 from rag_pilot.errors import ModelError
+from rag_pilot.retrieval.cache import CachedEmbedding
 from rag_pilot.retrieval.embedding import (
     MODELS,
-    CachedEmbedding,
     Embedding,
     Model,
     available,
@@ -121,12 +121,12 @@ def test_what_is_no_vector_for_each_text_never_enters_the_cache(tmp_path, wrong)
     assert cached(tmp_path)[0].passages(["a"]).tolist() == np.float32(Encoder()(["passage: a"])).tolist()
 
 
-@pytest.mark.parametrize("content", [b"", b"junk", b"PK\x03\x04 half a file"])
+@pytest.mark.parametrize("content", [b"junk of some length", b"PK\x03\x04 half a file"])
 def test_a_file_that_is_no_cache_is_named_with_what_to_do(tmp_path, content):
     embedding, _ = cached(tmp_path)
     embedding.path.write_bytes(content)
     for _ in range(2):
-        with pytest.raises(ModelError, match=r"e5\.npz is not a cache of vectors .*: remove it"):
+        with pytest.raises(ModelError, match=r"e5\.sqlite is not a cache of vectors.*: remove it"):
             embedding.passages(["a"])
 
 
@@ -135,7 +135,7 @@ def test_threads_may_ask_one_cache(tmp_path):
     with ThreadPoolExecutor(8) as threads:
         found = list(threads.map(lambda n: embedding.queries([f"q{n % 50}"])[0], range(200)))
     assert len(encoder.seen) == 50 and [f.tolist() for f in found[:50]] == [f.tolist() for f in found[50:100]]
-    assert [p.name for p in tmp_path.iterdir()] == ["e5.npz"]
+    assert [p.name for p in tmp_path.iterdir()] == ["e5.sqlite"]
 
 
 def test_counting_without_a_tokenizer_says_what_to_set(tmp_path):
@@ -152,11 +152,14 @@ def test_a_model_that_cannot_be_loaded_is_an_error_that_names_the_choices(tmp_pa
 
 @needs_minilm
 def test_counting_and_cached_vectors_need_no_torch(tmp_path):
-    cached(tmp_path, MODELS[MINILM])[0].passages(["known"])
+    embedding = load_embedding(MINILM)
+    embedding._encode = Encoder()  # what is kept under the name and revision of the real model
+    CachedEmbedding(embedding, tmp_path).passages(["known"])
     program = f"""
 import sys
 from pathlib import Path
-from rag_pilot.retrieval.embedding import CachedEmbedding, load_embedding, token_counter
+from rag_pilot.retrieval.cache import CachedEmbedding
+from rag_pilot.retrieval.embedding import load_embedding, token_counter
 assert token_counter({MINILM!r})(["leave"]) == [1]
 assert CachedEmbedding(load_embedding({MINILM!r}), Path({str(tmp_path)!r})).passages(["known"]).shape == (1, 8)
 print([name for name in ("torch", "sentence_transformers") if name in sys.modules])

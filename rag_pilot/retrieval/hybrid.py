@@ -8,8 +8,8 @@ and whether a hit is good, is not known here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,9 +17,15 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, SettingsError
 from ..records import Hit, Passage
-from .keyword import VARIANTS, Tokenizer, words
+from .dense import Dense, check_unit
+from .keyword import VARIANTS, Tokenizer, Weighed, words
+from .permissions import Permitted, Rows
+from .postings import Postings
 
 Scores = NDArray[np.float64]
+Rewrite = Callable[[str], str]
+Listed = tuple[dict[str, NDArray[np.intp]], dict[int, float] | None]
+"""List name -> rows, best first; and the cosine of each row that may stand in a list, None without vectors."""
 
 METHODS = {"hybrid": ("keyword", "dense"), "keyword": ("keyword",), "dense": ("dense",)}
 """Method -> the lists that it fuses."""
@@ -39,6 +45,15 @@ class Hits(list[Hit]):
     def __init__(self, hits: Iterable[Hit] = (), lists: Mapping[str, tuple[str, ...]] | None = None) -> None:
         super().__init__(hits)
         self.lists = dict(lists or {})
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What an index is made of, apart from who may open what: what is saved of it."""
+
+    rows: Rows
+    postings: Postings
+    dense: Dense
 
 
 class HybridIndex:
@@ -63,26 +78,46 @@ class HybridIndex:
         bm25: str = "lucene",
         indexed: Callable[[Passage], str] = lambda passage: passage.text,
         windows: Callable[[Passage], Sequence[str]] | None = None,
-        rewrite: Callable[[str], str] = lambda question: question,
+        rewrite: Rewrite = lambda question: question,
         per_document: int = 0,
     ) -> None:
-        self.passages = [Passage.of(chunk, number) for number, chunk in enumerate(chunks)]
-        ids = [p.id for p in self.passages]
-        if len(set(ids)) < len(ids):
-            twice = next(i for i in ids if ids.count(i) > 1)
-            raise DataError(f"two passages have the id {twice!r}; ids must be unique")
-        self.embed, self.tokenizer, self.rewrite = embed, tokenizer, rewrite
-        self.method = self._usable(method)
-        self.per_document = per_document
-        self._order = np.argsort(np.argsort(np.array(ids))) if ids else np.zeros(0, dtype=int)
+        passages = [Passage.of(chunk, number) for number, chunk in enumerate(chunks)]
         if bm25 not in VARIANTS:
             raise SettingsError(f"bm25 is {bm25!r}; expected one of {', '.join(VARIANTS)}")
-        self.keyword = VARIANTS[bm25]([tokenizer(indexed(p)) for p in self.passages])
-        pieces = [(windows(p) if windows else ()) or [indexed(p)] for p in self.passages]
-        self.starts = np.cumsum([0, *(len(p) for p in pieces)])[:-1]  # row of each passage's first window
-        self.vectors = self._embedded([text for piece in pieces for text in piece])
-        self._members: dict[str, NDArray[np.intp]] = {}  # group -> passages that it may open
-        self.set_groups(None)
+        self.embed = embed
+        self.method = self._usable(method)
+        self.passages = Permitted(Rows.of(passages))
+        postings = Postings.of(tokenizer(indexed(p)) for p in passages)
+        pieces = [(windows(p) if windows else ()) or [indexed(p)] for p in passages]
+        starts = np.cumsum([0, *(len(p) for p in pieces)])[:-1]
+        dense = Dense(self._embedded([text for piece in pieces for text in piece]), starts)
+        self._take(Parts(self.passages.rows, postings, dense), tokenizer, bm25, rewrite, per_document)
+
+    @classmethod
+    def of_parts(
+        cls,
+        parts: Parts,
+        embed: Any = None,
+        *,
+        method: str = "hybrid",
+        tokenizer: Tokenizer = words,
+        bm25: str = "lucene",
+        rewrite: Rewrite = lambda question: question,
+        per_document: int = 0,
+    ) -> HybridIndex:
+        """An index of parts that were made before, as `opened` reads them; open to nobody until groups are set."""
+        index = object.__new__(cls)
+        index.embed = embed
+        index.method = index._usable(method)
+        index.passages = Permitted(parts.rows, {})
+        index._take(parts, tokenizer, bm25, rewrite, per_document)
+        return index
+
+    def _take(self, parts: Parts, tokenizer: Tokenizer, bm25: str, rewrite: Rewrite, per_document: int) -> None:
+        self.parts, self.dense = parts, parts.dense
+        self.tokenizer, self.rewrite, self.per_document = tokenizer, rewrite, per_document
+        self.keyword = VARIANTS[bm25](parts.postings)
+        self._order = parts.rows.order
 
     def _usable(self, method: str) -> str:
         if method not in METHODS:
@@ -97,7 +132,7 @@ class HybridIndex:
         vectors = np.asarray(getattr(self.embed, "passages", self.embed)(texts), dtype=np.float32)
         if vectors.ndim != 2 or len(vectors) != len(texts):
             raise DataError(f"embed returned shape {vectors.shape} for {len(texts)} texts; expected ({len(texts)}, d)")
-        _check_unit(vectors)
+        check_unit(vectors)
         return vectors
 
     def using(self, method: str) -> HybridIndex:
@@ -108,31 +143,11 @@ class HybridIndex:
 
     def set_groups(self, groups: Mapping[str, frozenset[str]] | None) -> None:
         """Replace who may open each document, effective at the next question; a document without an entry is closed."""
-        now = [p.groups if groups is None else groups.get(p.doc, frozenset()) for p in self.passages]
-        members: dict[str, list[int]] = {}
-        for number, names in enumerate(now):
-            if isinstance(names, str):
-                raise DataError(f"groups of {self.passages[number].doc} is {names!r}; expected a set of group names")
-            for group in names:
-                members.setdefault(group, []).append(number)
-        # in place, because `using` shares them; passages whose groups are the same stay, so that this may be done often
-        self.passages[:] = [
-            p if p.groups == names else replace(p, groups=frozenset(names))
-            for p, names in zip(self.passages, now, strict=True)
-        ]
-        self._members.update((group, np.array(numbers)) for group, numbers in members.items())
-        for group in self._members.keys() - members.keys():
-            del self._members[group]
+        self.passages.replace(groups)  # in place, because `using` shares them
 
     def allowed(self, user_groups: Collection[str]) -> NDArray[np.bool_]:
         """Which passages an asker of those groups may open: one group in common is enough, none is none."""
-        if isinstance(user_groups, str):
-            raise DataError(f"user_groups is the text {user_groups!r}; expected a set of group names such as {{'hr'}}")
-        mask = np.zeros(len(self.passages), dtype=bool)
-        for group in user_groups:
-            if (rows := self._members.get(group)) is not None:
-                mask[rows] = True
-        return mask
+        return self.passages.allowed(user_groups)
 
     def search(self, query: str, user_groups: Collection[str], k: int = 5, depth: int = 50, rrf_k: int = 60) -> Hits:
         """At most k hits, best first, each with its passage's fields and `similarity`, its cosine to the query.
@@ -143,15 +158,47 @@ class HybridIndex:
         allowed = self.allowed(user_groups)
         if not allowed.any():
             return Hits(lists={name: () for name in self._lists()})
-        query = self.rewrite(query)
-        similarity = self._similarities(query)
-        lists: dict[str, NDArray[np.intp]] = {}
-        if "keyword" in self._lists():
-            tokens = self.tokenizer(query)
-            rows = np.flatnonzero(allowed & self.keyword.matched(tokens))
-            lists["keyword"] = self._top(self.keyword.get_scores(tokens), rows, depth)
-        if "dense" in self._lists() and similarity is not None:
-            lists["dense"] = self._top(similarity, np.flatnonzero(allowed), depth)
+        lists, similarity = next(self._listed([query], allowed, depth))
+        return self._fused(lists, similarity, k, rrf_k)
+
+    def search_many(
+        self, queries: Iterable[str], user_groups: Collection[str], k: int = 5, depth: int = 50, rrf_k: int = 60
+    ) -> list[Hits]:
+        """What `search` gives for each of those queries, asked by one asker: one matrix product for many of them."""
+        queries, allowed = list(queries), self.allowed(user_groups)
+        if not allowed.any():
+            return [Hits(lists={name: () for name in self._lists()}) for _ in queries]
+        return [self._fused(*found, k, rrf_k) for found in self._listed(queries, allowed, depth)]
+
+    def _listed(self, queries: Sequence[str], allowed: NDArray[np.bool_], depth: int) -> Iterator[Listed]:
+        """For each query its candidate lists of allowed rows, and the cosine of every row that stands in one."""
+        queries = [self.rewrite(query) for query in queries]
+        rows = np.flatnonzero(allowed)
+        known: Weighed = {}  # what the words of earlier queries weigh
+        size = self.dense.batch(len(rows))
+        for at in range(0, len(queries), size):
+            batch = queries[at : at + size]
+            vectors = self._query_vectors(batch)
+            near = None if vectors is None else self.dense.near(vectors, rows)
+            for number, query in enumerate(batch):
+                lists: dict[str, NDArray[np.intp]] = {}
+                if "keyword" in self._lists():
+                    matching, scores = self.keyword.matching(self.tokenizer(query), allowed, known)
+                    lists["keyword"] = self._top(matching, scores, depth)
+                if vectors is None or near is None:
+                    yield lists, None
+                    continue
+                best = rows[self.dense.candidates(near[number], depth)] if "dense" in self._lists() else rows[:0]
+                listed = np.union1d(best, lists.get("keyword", rows[:0]))
+                cosines = self.dense.exact(vectors[number], listed)
+                if "dense" in self._lists():
+                    lists["dense"] = self._top(best, cosines[np.searchsorted(listed, best)], depth)
+                yield lists, dict(zip(listed.tolist(), cosines.tolist(), strict=True))
+
+    def _fused(
+        self, lists: Mapping[str, NDArray[np.intp]], similarity: Mapping[int, Any] | None, k: int, rrf_k: int
+    ) -> Hits:
+        """The candidate lists as one, best first (RRF)."""
         fused: dict[int, float] = {}
         ranks: dict[int, dict[str, int]] = {}
         for name, rows in lists.items():
@@ -169,33 +216,33 @@ class HybridIndex:
             )
             for row in self._spread(best, k)
         ]
-        return Hits(hits, {name: tuple(self.passages[row].id for row in rows) for name, rows in lists.items()})
+        return Hits(
+            hits, {name: tuple(self.passages.rows.ids[row] for row in rows.tolist()) for name, rows in lists.items()}
+        )
 
     def _lists(self) -> tuple[str, ...]:
         return METHODS[self.method] if self.embed is not None else ("keyword",)
 
-    def _similarities(self, query: str) -> Scores | None:
-        """Cosines of all passages to the query, rounded to 1e-4; None for an index without vectors or by keyword
-        only."""
+    def _query_vectors(self, queries: list[str]) -> NDArray[np.float32] | None:
+        """Unit vectors of queries; None for an index without vectors or by keyword only."""
         if self.embed is None or self.method == "keyword":
             return None
-        vector = np.asarray(getattr(self.embed, "queries", self.embed)([query]), dtype=np.float32)[0]
-        if vector.shape != self.vectors.shape[1:]:
+        vectors = np.asarray(getattr(self.embed, "queries", self.embed)(queries), dtype=np.float32)
+        width = self.dense.vectors.shape[1]
+        if vectors.shape != (len(queries), width):
             raise DataError(
-                f"the query's vector has {vector.size} dimensions, the index {self.vectors.shape[1]}: "
+                f"the query's vector has {vectors.shape[-1]} dimensions, the index {width}: "
                 "index and questions must use the same embedding model; rebuild the index"
             )
-        _check_unit(vector[None])
-        cosines = (self.vectors @ vector).astype(np.float64)
-        similarity: Scores = np.asarray(np.round(np.maximum.reduceat(cosines, self.starts), 4), dtype=np.float64)
-        return similarity
+        check_unit(vectors)
+        return vectors
 
-    def _top(self, scores: Scores, rows: NDArray[np.intp], depth: int) -> NDArray[np.intp]:
-        """The `depth` best of those rows, ties by passage id."""
+    def _top(self, rows: NDArray[np.intp], scores: Scores, depth: int) -> NDArray[np.intp]:
+        """The `depth` best of those rows by their scores, ties by passage id."""
         if 0 < depth < len(rows):
-            least = np.partition(scores[rows], len(rows) - depth)[len(rows) - depth]
-            rows = rows[scores[rows] >= least]
-        return rows[np.lexsort((self._order[rows], -scores[rows]))][:depth]
+            kept = scores >= np.partition(scores, len(rows) - depth)[len(rows) - depth]
+            rows, scores = rows[kept], scores[kept]
+        return rows[np.lexsort((self._order[rows], -scores))][:depth]
 
     def _spread(self, rows: Sequence[int], k: int) -> list[int]:
         """The first k rows, one of those that share a parent, at most `per_document` of one document."""
@@ -203,6 +250,8 @@ class HybridIndex:
         parents: set[tuple[str, str]] = set()
         kept: list[int] = []
         for row in rows:
+            if len(kept) >= k:
+                break
             doc, parent = self.passages[row].doc, self.passages[row].parent
             if (doc, parent) in parents or 0 < self.per_document <= taken[doc]:
                 continue
@@ -210,9 +259,4 @@ class HybridIndex:
             taken[doc] += 1
             if parent:
                 parents.add((doc, parent))
-        return kept[:k]
-
-
-def _check_unit(vectors: NDArray[np.float32]) -> None:
-    if not np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-2):
-        raise DataError("embed returned vectors that are not of length 1; divide each by its norm")
+        return kept

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from threading import Lock
+from typing import Any
 
 import numpy as np
 import snowballstemmer
@@ -20,8 +21,11 @@ from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
 from ..identity import fold_word
+from .postings import Postings
 
 Tokenizer = Callable[[str], list[str]]
+Weighed = dict[str, tuple[NDArray[Any], NDArray[np.float64]]]
+"""Word -> the passages that hold it and what it adds to each one's score."""
 
 STEMMERS = {"en": "english", "fr": "french", "pl": "polish"}
 
@@ -107,29 +111,17 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
     """rank-bm25's BM25Okapi (k1 1.5, b .75, epsilon .25) scored through posting lists: the same sums in the same
     order."""
 
-    def __init__(self, corpus: Sequence[Sequence[str]]) -> None:
+    def __init__(self, corpus: Iterable[Sequence[str]] | Postings) -> None:
         super().__init__(corpus)
 
-    def _initialize(self, corpus: Sequence[Sequence[str]]) -> dict[str, int]:
-        places: dict[str, list[int]] = {}
-        counts: dict[str, list[int]] = {}
-        for number, document in enumerate(corpus):
-            self.doc_len.append(len(document))
-            frequencies: dict[str, int] = {}
-            for word in document:
-                frequencies[word] = frequencies.get(word, 0) + 1
-            for word, count in frequencies.items():
-                places.setdefault(word, []).append(number)
-                counts.setdefault(word, []).append(count)
+    def _initialize(self, corpus: Iterable[Sequence[str]] | Postings) -> dict[str, int]:
+        self.postings = corpus if isinstance(corpus, Postings) else Postings.of(corpus)
+        self.doc_len = self.postings.lengths
         self.corpus_size = len(self.doc_len)
-        self.avgdl = sum(self.doc_len) / self.corpus_size if self.corpus_size else 0.0
-        lengths = np.array(self.doc_len)
-        self._norm = self.k1 * (1 - self.b + self.b * lengths / self.avgdl) if self.avgdl else np.zeros(len(lengths))
-        self._postings = {
-            word: (np.array(docs, dtype=np.int32), np.array(counts[word], dtype=np.int32))
-            for word, docs in places.items()
-        }
-        return {word: len(docs) for word, docs in places.items()}
+        self.avgdl = int(self.doc_len.sum()) / self.corpus_size if self.corpus_size else 0.0
+        # no word at all: no length counts
+        self._norm = self.k1 * (1 - self.b + self.b * self.doc_len / (self.avgdl or 1.0))
+        return self.postings.spread()
 
     def _calc_idf(self, nd: dict[str, int]) -> None:
         if nd:
@@ -138,19 +130,47 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
     def get_scores(self, query: Sequence[str]) -> NDArray[np.float64]:
         """A score for each passage; 0 for those that share no token with the query, which `matched` tells apart."""
         score = np.zeros(self.corpus_size)
-        for word in query:
-            if word in self._postings:
-                docs, count = self._postings[word]
-                score[docs] += self.idf[word] * (count * (self.k1 + 1) / (count + self._norm[docs]))
+        for passages, weights in self._weighed(query, None, {}):
+            score[passages] += weights
         return score
 
     def matched(self, query: Sequence[str]) -> NDArray[np.bool_]:
         """Which passages share a token with the query."""
         shared = np.zeros(self.corpus_size, dtype=bool)
-        for word in set(query):
-            if word in self._postings:
-                shared[self._postings[word][0]] = True
+        for passages, _ in self._weighed(query, None, {}):
+            shared[passages] = True
         return shared
+
+    def matching(
+        self, query: Sequence[str], allowed: NDArray[np.bool_], known: Weighed
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """(the allowed passages that share a token with the query, ascending; their scores).
+
+        `known` keeps what was weighed for the same `allowed`, for questions that share words.
+        """
+        score, shared = np.zeros(self.corpus_size), np.zeros(self.corpus_size, dtype=bool)
+        for passages, weights in self._weighed(query, allowed, known):
+            score[passages] += weights
+            shared[passages] = True
+        rows = np.flatnonzero(shared)
+        return rows, score[rows]
+
+    def _weighed(
+        self, query: Sequence[str], allowed: NDArray[np.bool_] | None, known: Weighed
+    ) -> Iterator[tuple[NDArray[Any], NDArray[np.float64]]]:
+        """For each token of the query that stands in the corpus: the passages that hold it, and what it adds there."""
+        for word in query:
+            if word not in known and (found := self.postings.of_word(word)) is not None:
+                passages, count = found
+                if allowed is not None:
+                    kept = allowed.take(passages)
+                    passages, count = passages[kept], count[kept]
+                known[word] = (
+                    passages,
+                    self.idf[word] * (count * (self.k1 + 1) / (count + self._norm.take(passages))),
+                )
+            if word in known:
+                yield known[word]
 
 
 class Lucene(Okapi):
@@ -161,4 +181,4 @@ class Lucene(Okapi):
             self.idf[word] = math.log(1 + (self.corpus_size - count + 0.5) / (count + 0.5))
 
 
-VARIANTS = {"lucene": Lucene, "okapi": Okapi}
+VARIANTS: dict[str, type[Okapi]] = {"lucene": Lucene, "okapi": Okapi}

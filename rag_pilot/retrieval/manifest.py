@@ -1,38 +1,41 @@
-"""What an index was built from, and whether it still fits: saved beside the passages, without any group.
+"""What an index was built from, and whether it still fits: saved with it (`stored.py`), without any group.
 
 Who may open what is not part of an index; it is attached when the index is opened.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-from ..errors import DataError
-from ..files import read_records, read_text, write_jsonl, write_text
 from ..identity import fingerprint
-from ..records import Document, Passage, Record
+from ..records import Document, Record
 
-_OBSERVED = ("dimension", "count", "beyond", "built")
+_OBSERVED = ("dimension", "count", "beyond", "built", "files")
 
 
 @dataclass(frozen=True)
 class Manifest(Record):
-    """Splitter settings and document hashes (what the passages depend on), model and tokeniser (what matches them)."""
+    """Splitter settings and document hashes (what the passages depend on), model and tokeniser (what matches them).
+
+    `model` is empty for an index without vectors.
+    """
 
     documents: Mapping[str, str]  # id -> hash of the file
     passages: Mapping[str, Any]  # settings of the splitter
     model: str
     prefixes: tuple[str, ...]
     tokeniser: str
+    revision: str = ""  # of the model: commit, version or hash of its files; empty where it is not known
+    precision: str = "float32"  # in which the model computes; the vectors are kept in float32
+    normalised: bool = True  # vectors of length 1, so that their product is the cosine
+    titles: bool = True  # title and headings are indexed with each passage
     dimension: int = 0  # as observed when it was built
     count: int = 0  # passages
     beyond: float = 0.0  # share of the tokens to be embedded that do not fit the model's window, as counted when built
     built: str = ""  # ISO time
+    files: str = ""  # the folder beside the manifest that holds what was saved
 
     @property
     def fingerprint(self) -> str:
@@ -43,45 +46,20 @@ class Manifest(Record):
         """Which lines differ, for a message: name, value here, value there; a dimension not observed yet does not."""
         mine, theirs = self.as_json(), other.as_json()
         unsaid = {*_OBSERVED} - ({"dimension"} if self.dimension and other.dimension else set())
-        names = sorted((mine.keys() | theirs.keys()) - unsaid)
-        return [
-            f"{name}: {mine.get(name)} / {theirs.get(name)}" for name in names if mine.get(name) != theirs.get(name)
-        ]
+        lines = []
+        for name in sorted((mine.keys() | theirs.keys()) - unsaid):
+            here, there = mine.get(name), theirs.get(name)
+            if isinstance(here, dict) and isinstance(there, dict):
+                lines += [
+                    f"{name}: {key}: {here.get(key)} / {there.get(key)}"
+                    for key in sorted(here.keys() | there.keys())
+                    if here.get(key) != there.get(key)
+                ]
+            elif here != there:
+                lines.append(f"{name}: {here} / {there}")
+        return lines
 
 
 def document_hashes(documents: Iterable[Document]) -> dict[str, str]:
     """A hash of each document as it is indexed: its text and what describes it, without who may open it."""
     return {d.id: fingerprint({**d.as_json(), "groups": [], "sha": "", "path": ""}) for d in documents}
-
-
-def save_index(folder: Path, manifest: Manifest, passages: Iterable[Passage]) -> Manifest:
-    """Write passages (no groups) and then the manifest, so that a half-written index has no manifest."""
-    rows = [replace(p, groups=frozenset()) for p in passages]
-    manifest = replace(manifest, count=len(rows), built=datetime.now().isoformat(timespec="seconds"))
-    (folder / "manifest.json").unlink(missing_ok=True)
-    write_jsonl(folder / "passages.jsonl", rows)
-    write_text(folder / "manifest.json", json.dumps(manifest.as_json(), ensure_ascii=False, indent=1) + "\n")
-    return manifest
-
-
-def saved_manifest(folder: Path) -> Manifest | None:
-    """The manifest of a saved index, or None where there is none that this version can read: build it again."""
-    path = folder / "manifest.json"
-    if not path.exists():
-        return None
-    try:
-        return Manifest.from_json(json.loads(read_text(path)))
-    except (ValueError, TypeError, AttributeError):
-        return None
-
-
-def saved_passages(folder: Path) -> list[Passage]:
-    """The passages of a saved index, open to nobody until groups are attached; DataError where some are missing."""
-    passages = read_records(folder / "passages.jsonl", Passage.from_json)
-    manifest = saved_manifest(folder)
-    if manifest is None or manifest.count != len(passages):
-        raise DataError(
-            f"{folder / 'passages.jsonl'} holds {len(passages)} passages, its manifest "
-            f"{manifest.count if manifest else 'cannot be read'}: remove the folder, the index is built again"
-        )
-    return passages

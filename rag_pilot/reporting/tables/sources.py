@@ -119,7 +119,7 @@ def index(built: Built) -> Html:
         ("Tokens in a passage", _lengths([p.tokens for p in passages if p.tokens])),
         ("Words in a passage", _lengths([len(p.text.split()) for p in passages])),
         ("Passages that nobody may open", open_to_nobody),
-        ("Embedding model", m.model),
+        ("Embedding model", m.model or "none: keywords alone"),
         ("Prefixes of question and passage", " / ".join(p.strip() or "none" for p in m.prefixes)),
         ("Beyond the model's window, so not embedded", f"{m.beyond:.1%} of the tokens" if m.dimension else "no model"),
         ("Words are cut for", m.tokeniser),
