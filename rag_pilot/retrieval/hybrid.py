@@ -1,4 +1,4 @@
-"""Keyword and dense lists, filtered by permission before ranking, fused by reciprocal rank (Cormack et al., 2009).
+"""Keyword and dense lists, filtered by permission before ranking, and fused.
 
 A passage that the asker may not open is in no list, whatever the method. Order is reproducible: similarities are
 rounded to 1e-4 before ranking, ties go to the better similarity and then by passage id. Where documents come from,
@@ -18,17 +18,20 @@ from numpy.typing import NDArray
 from ..errors import DataError, SettingsError
 from ..records import Hit, Passage
 from .dense import Dense, check_unit
+from .fusion import Candidates, Fusion, fuse
 from .keyword import VARIANTS, Tokenizer, Weighed, words
 from .permissions import Permitted, Rows
 from .postings import Postings
 
 Scores = NDArray[np.float64]
 Rewrite = Callable[[str], str]
-Listed = tuple[dict[str, NDArray[np.intp]], dict[int, float] | None]
-"""List name -> rows, best first; and the cosine of each row that may stand in a list, None without vectors."""
+Listed = tuple[dict[str, Candidates], dict[int, float] | None]
+"""List name -> candidates; and the cosine of each row that may stand in a list, None without vectors."""
 
 METHODS = {"hybrid": ("keyword", "dense"), "keyword": ("keyword",), "dense": ("dense",)}
 """Method -> the lists that it fuses."""
+EQUAL = Fusion()
+"""The article's: by ranks, both lists alike."""
 
 
 class Retriever(Protocol):
@@ -62,10 +65,11 @@ class HybridIndex:
     `embed(list[str])` returns unit vectors, shape (n, dimension); it may have `.queries()` and `.passages()` for a
     model with prefixes; None leaves the dense list out. `method` is hybrid, keyword or dense. `indexed` gives the text
     that is matched (default: the passage's own), `windows` the pieces of it that fit the embedding model: a passage is
-    as similar as its best window, so nothing is cut off. `rewrite` changes the question. `per_document` bounds the
-    hits of one document (0: no bound); of passages with one parent only the best is a hit. Raises DataError for groups
-    that are no collection of names, for ids that stand twice and for vectors that do not fit, SettingsError for a
-    method or variant of BM25 that does not exist.
+    as similar as its best window, so nothing is cut off. `rewrite` changes the question, `fusion` says how the lists
+    become one (default: the article's RRF, equal weights). `per_document` bounds the hits of one document (0: no
+    bound); of passages with one parent only the best is a hit. Raises DataError for groups that are no collection of
+    names, for ids that stand twice and for vectors that do not fit, SettingsError for a method or variant of BM25 that
+    does not exist.
     """
 
     def __init__(
@@ -80,6 +84,7 @@ class HybridIndex:
         windows: Callable[[Passage], Sequence[str]] | None = None,
         rewrite: Rewrite = lambda question: question,
         per_document: int = 0,
+        fusion: Fusion = EQUAL,
     ) -> None:
         passages = [Passage.of(chunk, number) for number, chunk in enumerate(chunks)]
         if bm25 not in VARIANTS:
@@ -91,7 +96,7 @@ class HybridIndex:
         pieces = [(windows(p) if windows else ()) or [indexed(p)] for p in passages]
         starts = np.cumsum([0, *(len(p) for p in pieces)])[:-1]
         dense = Dense(self._embedded([text for piece in pieces for text in piece]), starts)
-        self._take(Parts(self.passages.rows, postings, dense), tokenizer, bm25, rewrite, per_document)
+        self._take(Parts(self.passages.rows, postings, dense), tokenizer, bm25, rewrite, per_document, fusion)
 
     @classmethod
     def of_parts(
@@ -104,18 +109,21 @@ class HybridIndex:
         bm25: str = "lucene",
         rewrite: Rewrite = lambda question: question,
         per_document: int = 0,
+        fusion: Fusion = EQUAL,
     ) -> HybridIndex:
         """An index of parts that were made before, as `opened` reads them; open to nobody until groups are set."""
         index = object.__new__(cls)
         index.embed = embed
         index.method = index._usable(method)
         index.passages = Permitted(parts.rows, {})
-        index._take(parts, tokenizer, bm25, rewrite, per_document)
+        index._take(parts, tokenizer, bm25, rewrite, per_document, fusion)
         return index
 
-    def _take(self, parts: Parts, tokenizer: Tokenizer, bm25: str, rewrite: Rewrite, per_document: int) -> None:
+    def _take(
+        self, parts: Parts, tokenizer: Tokenizer, bm25: str, rewrite: Rewrite, per_document: int, fusion: Fusion
+    ) -> None:
         self.parts, self.dense = parts, parts.dense
-        self.tokenizer, self.rewrite, self.per_document = tokenizer, rewrite, per_document
+        self.tokenizer, self.rewrite, self.per_document, self.fusion = tokenizer, rewrite, per_document, fusion
         self.keyword = VARIANTS[bm25](parts.postings)
         self._order = parts.rows.order
 
@@ -135,10 +143,10 @@ class HybridIndex:
         check_unit(vectors)
         return vectors
 
-    def using(self, method: str) -> HybridIndex:
-        """The same index with another method (hybrid, keyword, dense); everything else, access too, is shared."""
+    def using(self, method: str, fusion: Fusion | None = None) -> HybridIndex:
+        """The same index with another method (hybrid, keyword, dense) or fusion; all else, access too, is shared."""
         other = object.__new__(HybridIndex)
-        other.__dict__.update(self.__dict__, method=self._usable(method))
+        other.__dict__.update(self.__dict__, method=self._usable(method), fusion=fusion or self.fusion)
         return other
 
     def set_groups(self, groups: Mapping[str, frozenset[str]] | None) -> None:
@@ -152,7 +160,7 @@ class HybridIndex:
     def search(self, query: str, user_groups: Collection[str], k: int = 5, depth: int = 50, rrf_k: int = 60) -> Hits:
         """At most k hits, best first, each with its passage's fields and `similarity`, its cosine to the query.
 
-        Each list of at most `depth` permitted passages gives 1/(rrf_k + rank), summed (RRF). Unlike the article, a
+        Each list holds at most `depth` permitted passages; `rrf_k` is of the fusion by ranks. Unlike the article, a
         passage that shares no token with the query gets no keyword rank: there it would be ranked by its position.
         """
         allowed = self.allowed(user_groups)
@@ -181,29 +189,31 @@ class HybridIndex:
             vectors = self._query_vectors(batch)
             near = None if vectors is None else self.dense.near(vectors, rows)
             for number, query in enumerate(batch):
-                lists: dict[str, NDArray[np.intp]] = {}
+                lists: dict[str, Candidates] = {}
+                listed = rows[:0] if near is None else rows[self.dense.candidates(near[number], depth)]
                 if "keyword" in self._lists():
                     matching, scores = self.keyword.matching(self.tokenizer(query), allowed, known)
-                    lists["keyword"] = self._top(matching, scores, depth)
+                    best = self._top(matching, scores, depth)
+                    both = np.intersect1d(np.union1d(listed, best), matching, assume_unique=True)
+                    weighed = _by_row(both, scores[np.searchsorted(matching, both)])
+                    lists["keyword"] = Candidates(best, weighed, *_moments(scores, len(rows)))
+                    listed = np.union1d(listed, best)
                 if vectors is None or near is None:
                     yield lists, None
                     continue
-                best = rows[self.dense.candidates(near[number], depth)] if "dense" in self._lists() else rows[:0]
-                listed = np.union1d(best, lists.get("keyword", rows[:0]))
-                cosines = self.dense.exact(vectors[number], listed)
+                similarity = _by_row(listed, self.dense.exact(vectors[number], listed))
                 if "dense" in self._lists():
-                    lists["dense"] = self._top(best, cosines[np.searchsorted(listed, best)], depth)
-                yield lists, dict(zip(listed.tolist(), cosines.tolist(), strict=True))
+                    cosines = np.array(list(similarity.values()))
+                    best = self._top(listed, cosines, depth)
+                    lists["dense"] = Candidates(best, similarity, *_moments(near[number], len(rows)))
+                yield lists, similarity
 
-    def _fused(
-        self, lists: Mapping[str, NDArray[np.intp]], similarity: Mapping[int, Any] | None, k: int, rrf_k: int
-    ) -> Hits:
-        """The candidate lists as one, best first (RRF)."""
-        fused: dict[int, float] = {}
+    def _fused(self, lists: Mapping[str, Candidates], similarity: Mapping[int, Any] | None, k: int, rrf_k: int) -> Hits:
+        """The candidate lists as one, best first."""
+        fused = fuse(lists, self.fusion, rrf_k)
         ranks: dict[int, dict[str, int]] = {}
-        for name, rows in lists.items():
-            for rank, row in enumerate(rows.tolist(), start=1):
-                fused[row] = fused.get(row, 0.0) + 1.0 / (rrf_k + rank)
+        for name, one in lists.items():
+            for rank, row in enumerate(one.rows.tolist(), start=1):
                 ranks.setdefault(row, {})[name] = rank
         likeness = (lambda row: -similarity[row]) if similarity is not None else (lambda row: 0.0)
         best = sorted(fused, key=lambda row: (-fused[row], likeness(row), self._order[row]))
@@ -217,7 +227,7 @@ class HybridIndex:
             for row in self._spread(best, k)
         ]
         return Hits(
-            hits, {name: tuple(self.passages.rows.ids[row] for row in rows.tolist()) for name, rows in lists.items()}
+            hits, {name: tuple(self.passages.rows.ids[row] for row in one.rows.tolist()) for name, one in lists.items()}
         )
 
     def _lists(self) -> tuple[str, ...]:
@@ -260,3 +270,14 @@ class HybridIndex:
             if parent:
                 parents.add((doc, parent))
         return kept
+
+
+def _by_row(rows: NDArray[np.intp], scores: NDArray[Any]) -> dict[int, float]:
+    return dict(zip(rows.tolist(), scores.tolist(), strict=True))
+
+
+def _moments(scores: NDArray[Any], count: int) -> tuple[float, float]:
+    """Mean and standard deviation of `count` scores, of which those not given are 0."""
+    wide = scores.astype(np.float64)
+    mean = float(wide.sum()) / count
+    return mean, float(np.sqrt(max(0.0, float((wide * wide).sum()) / count - mean * mean)))
