@@ -30,14 +30,17 @@ from .analysis.measures import (
 from .analysis.sample import Sample, first_that_need_a_person, read_so_far
 from .analysis.shares import Share
 from .analysis.threshold import Sweep, scored_answers, sweep
+from .audit import Audit, Rights, audit
 from .building import Built, Variant
 from .corpus.facts import Facts as TextFacts
 from .corpus.facts import numbers_and_codes
+from .corpus.guarded import Guarded
 from .evaluation import Run
 from .grading.agreement import Gate, gate
 from .grading.labels import LabelStore
 from .pilot import Pilot
 from .records import Document, Label, Question
+from .retrieval.hybrid import HybridIndex, Retriever
 from .settings import Settings
 
 LEAK_MEASURE = "leaks"
@@ -46,8 +49,9 @@ LEAK_MEASURE = "leaks"
 class Result:
     """A run of a pilot with everything that is known of it, computed on demand."""
 
-    def __init__(self, pilot: Pilot, run: Run, built: Built) -> None:
+    def __init__(self, pilot: Pilot, run: Run, built: Built, retriever: Retriever | None = None) -> None:
         self.pilot, self.run, self.built = pilot, run, built
+        self.retriever = retriever or built.index  # what was asked
         self.settings: Settings = pilot.settings
         self.questions: Sequence[Question] = run.questions
         self.documents: Mapping[str, Document] = {d.id: d for d in built.documents.documents}
@@ -134,8 +138,38 @@ class Result:
 
     @cached_property
     def leaks(self) -> Leaks:
-        """Forbidden passages in any list of any question; above zero the run has failed."""
+        """Forbidden passages in any list of any question of the run."""
         return leaks(self.questions, self.run.answers, self.built.groups)
+
+    @cached_property
+    def rights(self) -> Rights:
+        """Who may open which passage, document and words."""
+        documents, everyone = list(self.documents.values()), self.pilot.everyone
+        words = Guarded(self.built.passages.values(), documents, self.built.groups, everyone)
+        return Rights(self.built.groups, {d.id: d.groups for d in documents}, words, everyone)
+
+    @cached_property
+    def audit(self) -> Audit:
+        """The leak audit: the questions asked again by those who must not see a document, and the run as it lies on
+        disk. A search of others is asked only the questions about restricted documents."""
+        ours = isinstance(self.retriever, HybridIndex)
+        find = self.run.info.get("config", {}).get("retrieval", {})
+        return audit(
+            self.questions,
+            self.retriever,
+            self.rights,
+            k=find.get("k", 5),
+            search={name: find[name] for name in ("depth", "rrf_k") if ours and name in find},
+            widely=ours,
+            run_file=self.run.folder / "answers.jsonl" if self.run.folder else None,
+        )
+
+    @property
+    def leaking(self) -> Share:
+        """Questions with a leak in the run or in any stage of the audit; above zero the run has failed."""
+        share = self.leaks.share
+        known = self.audit.questions & self.run.answers.keys()
+        return Share(len(known | self.leaks.passages.keys()), share.n, share.missing)
 
     @property
     def four_way(self) -> FourWay:
@@ -211,13 +245,13 @@ class Result:
         if measure == "hit5":
             return self.retrieval.hit5
         if measure == LEAK_MEASURE:
-            return self.leaks.share
+            return self.leaking
         estimate: Estimate | None = getattr(self.headline, measure)
         return estimate if self.labelled[0] >= self.labelled[1] else None
 
     def decision(self, changes_left: int = 0) -> Decision:
         """Build, test fine-tuning, fix the documents, stop, or not decided; with its reasons."""
-        return decide(self.judgements(), self.pareto, self.leaks.share.count, changes_left)
+        return decide(self.judgements(), self.pareto, self.leaking.count, changes_left)
 
     def usage(self) -> Usage | None:
         """Mean tokens a question; None where no model reported any."""
@@ -246,7 +280,8 @@ def retrievers(pilot: Pilot, variant: Variant | None = None) -> dict[str, Result
     """Keyword, dense and hybrid retrieval over the same questions, nothing answered."""
     variant = variant or pilot.baseline
     built = pilot.build(replace(variant, settings=variant.settings.changed({"retrieval.method": "hybrid"})))
-    return {name: Result(pilot, run, built) for name, run in pilot.compare_retrievers(variant).items()}
+    runs = pilot.compare_retrievers(variant)
+    return {name: Result(pilot, run, built, built.index.using(name)) for name, run in runs.items()}
 
 
 def what_can_be_shown(settings: Settings, questions: Iterable[Question]) -> list[str]:

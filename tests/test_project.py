@@ -27,6 +27,7 @@ STREET = (
     "analysis",
     "evaluation",
     "building",
+    "audit",
     "pilot",
     "results",
     "ledger",
