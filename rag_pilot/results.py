@@ -141,6 +141,13 @@ class Result:
         """Forbidden passages in any list of any question of the run."""
         return leaks(self.questions, self.run.answers, self.built.groups)
 
+    @property
+    def asked_with(self) -> tuple[int, dict[str, int]]:
+        """How many hits were asked for, and what else went to the search; its defaults for a run in memory."""
+        find = self.run.info.get("config", {}).get("retrieval", {})
+        ours = isinstance(self.retriever, HybridIndex)
+        return find.get("k", 5), {name: find[name] for name in ("depth", "rrf_k") if ours and name in find}
+
     @cached_property
     def rights(self) -> Rights:
         """Who may open which passage, document and words."""
@@ -152,15 +159,14 @@ class Result:
     def audit(self) -> Audit:
         """The leak audit: the questions asked again by those who must not see a document, and the run as it lies on
         disk. A search of others is asked only the questions about restricted documents."""
-        ours = isinstance(self.retriever, HybridIndex)
-        find = self.run.info.get("config", {}).get("retrieval", {})
+        k, search = self.asked_with
         return audit(
             self.questions,
             self.retriever,
             self.rights,
-            k=find.get("k", 5),
-            search={name: find[name] for name in ("depth", "rrf_k") if ours and name in find},
-            widely=ours,
+            k=k,
+            search=search,
+            widely=isinstance(self.retriever, HybridIndex),
             run_file=self.run.folder / "answers.jsonl" if self.run.folder else None,
         )
 
