@@ -20,6 +20,7 @@ from typing import Any
 from .analysis.measures import Leaks
 from .analysis.shares import Share
 from .answering.answerer import INSTRUCTIONS, NOT_FOUND, answer
+from .building import Built
 from .corpus.guarded import Guarded
 from .files import read_jsonl
 from .progress import progress
@@ -28,6 +29,7 @@ from .records import Answer, Question
 FILTER, CACHE = "filter before ranking", "asked again after a reader of all groups"
 HITS, TEXT, PROMPT, RUN_FILE, PAGE = "hits", "text of the hits, with their sections", "prompt", "run file", "page"
 WIDE = 4  # a reader of all groups is shown so many times more hits, to know what lies behind the first
+MOST = 50  # and no more: others' searches give no more
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,13 @@ class Rights:
     documents: Mapping[str, AbstractSet[str]]
     words: Guarded
     everyone: str
+
+    @classmethod
+    def of(cls, built: Built, everyone: str) -> Rights:
+        """Those of an index and its documents."""
+        documents = built.documents.documents
+        words = Guarded(built.passages.values(), documents, built.groups, everyone)
+        return cls(built.groups, {d.id: d.groups for d in documents}, words, everyone)
 
     def restricted(self, docs: Iterable[str]) -> set[frozenset[str]]:
         """The groups of those documents that are not open to everyone."""
@@ -167,7 +176,8 @@ def audit(
         named = rights.restricted(question.docs)
         if not named and not widely:
             continue
-        wide = asked(question, everybody, k=WIDE * k)  # first: what is kept for the next asker was found for this one
+        # first, so that whatever is kept for the next asker was found for this one
+        wide = asked(question, everybody, k=max(k, min(WIDE * k, MOST)))
         if wide is None:
             continue
         closed_to = named | (rights.restricted(wide.docs.values()) if widely else set())

@@ -7,7 +7,6 @@ is not known here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 
 from .analysis.causes import Cause, Facts, Pareto, causes, pareto
@@ -31,10 +30,9 @@ from .analysis.sample import Sample, first_that_need_a_person, read_so_far
 from .analysis.shares import Share
 from .analysis.threshold import Sweep, scored_answers, sweep
 from .audit import Audit, Rights, audit
-from .building import Built, Variant
+from .building import Built
 from .corpus.facts import Facts as TextFacts
 from .corpus.facts import numbers_and_codes
-from .corpus.guarded import Guarded
 from .evaluation import Run
 from .grading.agreement import Gate, gate
 from .grading.labels import LabelStore
@@ -151,9 +149,7 @@ class Result:
     @cached_property
     def rights(self) -> Rights:
         """Who may open which passage, document and words."""
-        documents, everyone = list(self.documents.values()), self.pilot.everyone
-        words = Guarded(self.built.passages.values(), documents, self.built.groups, everyone)
-        return Rights(self.built.groups, {d.id: d.groups for d in documents}, words, everyone)
+        return Rights.of(self.built, self.pilot.everyone)
 
     @cached_property
     def audit(self) -> Audit:
@@ -280,14 +276,6 @@ def criteria(settings: Settings) -> list[Criterion]:
         )
         for c in settings.acceptance
     ]
-
-
-def retrievers(pilot: Pilot, variant: Variant | None = None) -> dict[str, Result]:
-    """Keyword, dense and hybrid retrieval over the same questions, nothing answered."""
-    variant = variant or pilot.baseline
-    built = pilot.build(replace(variant, settings=variant.settings.changed({"retrieval.method": "hybrid"})))
-    runs = pilot.compare_retrievers(variant)
-    return {name: Result(pilot, run, built, built.index.using(name)) for name, run in runs.items()}
 
 
 def what_can_be_shown(settings: Settings, questions: Iterable[Question]) -> list[str]:

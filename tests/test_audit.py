@@ -125,6 +125,8 @@ class Foreign(Wrapped):
         self.filters = filters
 
     def search(self, question: str, groups: Any, k: int = 5) -> list[dict[str, Any]]:
+        if k > 50:
+            raise ValueError("at most 50")
         found = self.index.search(question, groups if self.filters else EVERYBODY, k=k)
         return [{"id": f"row {n}", "doc": h.doc, "text": h.text} for n, h in enumerate(found)]
 
@@ -186,7 +188,8 @@ def test_a_prompt_that_holds_more_than_the_hits_is_found_in_instructions_and_in_
 
 def test_another_search_is_judged_by_its_documents():
     index = index_of()
-    assert leaking(audit(QUESTIONS, Foreign(index, filters=True), rights_of(index))) == {}
+    found = audit(QUESTIONS, Foreign(index, filters=True), rights_of(index), k=20)
+    assert leaking(found) == {} and found.stages[HITS].share.missing == {}
     found = leaking(audit(QUESTIONS, Foreign(index, filters=False), rights_of(index)))
     assert {HITS, TEXT, PROMPT} <= found.keys()
     unknown = replace(rights_of(index), documents={"leave": frozenset({"all"})})
