@@ -49,7 +49,7 @@ def passes(condition: Mapping[str, Any], attributes: Mapping[str, Any]) -> bool:
 
 
 class Store:
-    """A vector store `vs_1` of files, ranked by shared words; `broken` is another answer, `filters` off ignores them."""
+    """A vector store `vs_1` of files, ranked by shared words; `broken` is another answer, `filters` may be off."""
 
     def __init__(self) -> None:
         store = self
