@@ -196,6 +196,14 @@ def test_another_search_is_judged_by_its_documents():
     assert HITS in leaking(audit(QUESTIONS, Foreign(index, filters=True), unknown))  # what nobody knows is closed
 
 
+def test_one_text_on_an_open_and_on_a_restricted_page_is_judged_page_by_page():
+    text = "Call the service desk before you leave the building in an emergency."
+    index = index_of([("public", "all", text), ("internal", "hr", text)])
+    asked = [Question("q", "service desk", doc="internal", groups=frozenset({"all"}), answerable=False)]
+    assert leaking(audit(asked, Foreign(index, filters=True), rights_of(index))) == {}
+    assert leaking(audit(asked, Foreign(index, filters=False), rights_of(index))) == {HITS: {"q"}}  # the words are open
+
+
 def test_a_search_that_is_paid_by_the_question_is_asked_about_restricted_documents_only():
     index = index_of()
     found = audit(QUESTIONS, index, rights_of(index), widely=False)

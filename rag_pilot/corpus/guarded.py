@@ -8,7 +8,7 @@ a text comes from, and why it is looked at, is not known here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from ..identity import fold
@@ -35,29 +35,35 @@ class Guarded:
         everyone: str,
     ) -> None:
         passages, documents = list(passages), list(documents)
-        self._readers: dict[int, set[str]] = {}
+        self._readers: dict[int, frozenset[str]] = {}
         self._passage: dict[int, str] = {}
+        self._sizes = {PIECE}
         for passage in passages:
             if everyone not in groups.get(passage.id, ()):
-                for piece in _pieces(_words(passage.text), STEP):
-                    self._readers.setdefault(piece, set())
+                words = _words(passage.text)
+                whole = [hash(tuple(words))] if FEWEST <= len(words) < PIECE else []
+                self._sizes.update({len(words)} if whole else ())
+                for piece in (*whole, *_pieces(words, PIECE)[::STEP], *_pieces(words, PIECE)[-1:]):
+                    self._readers.setdefault(piece, frozenset())
                     self._passage.setdefault(piece, passage.id)
-        self._sizes = {PIECE, *(len(w) for p in passages if FEWEST <= len(w := _words(p.text)) < PIECE)}
+        same: dict[frozenset[str], frozenset[str]] = {}  # few sets of groups, many pieces
+
+        def open_to(readers: AbstractSet[str], text: str) -> None:
+            for piece in self._held(text):
+                if not readers <= self._readers[piece]:
+                    known = self._readers[piece] | readers
+                    self._readers[piece] = same.setdefault(known, known)
+
         for passage in passages:
             head = " ".join((passage.title, *passage.headings))
-            self._open(f"{head} {passage.text}", groups.get(passage.id, ()))
+            open_to(groups.get(passage.id, frozenset()), f"{head} {passage.text}")
         for document in documents:
-            self._open(document.text, document.groups)
+            open_to(document.groups, document.text)
 
-    def _open(self, text: str, groups: Iterable[str]) -> None:
-        for piece in self._held(text):
-            self._readers[piece].update(groups)
-
-    def _held(self, text: str) -> Iterator[int]:
+    def _held(self, text: str) -> list[int]:
         """The known pieces in a text."""
         words = _words(text)
-        for size in sorted(self._sizes):
-            yield from (piece for piece in _pieces(words, 1, size) if piece in self._readers)
+        return [piece for size in sorted(self._sizes) for piece in _pieces(words, size) if piece in self._readers]
 
     def closed(self, text: str, readers: AbstractSet[str], but: str = "") -> tuple[str, ...]:
         """The passages of which a text holds words that no reader of those groups could have read; what `but` holds
@@ -71,13 +77,6 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(fold(text))
 
 
-def _pieces(words: Sequence[str], step: int, size: int = PIECE) -> Iterator[int]:
-    """Pieces of `size` words, one every `step` words and the last; with steps, a shorter text is one piece."""
-    last = len(words) - size
-    if last < 0:
-        if step > 1 and len(words) >= FEWEST:
-            yield hash(tuple(words))
-        return
-    for start in range(0, last, step):
-        yield hash(tuple(words[start : start + size]))
-    yield hash(tuple(words[last:]))
+def _pieces(words: Sequence[str], size: int) -> list[int]:
+    """All runs of so many words."""
+    return [hash(run) for run in zip(*(words[start:] for start in range(size)), strict=False)]
