@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .answering.answerer import answer as answer
+    from .compared import retrievers as retrievers
     from .errors import PilotError as PilotError
     from .evaluation import run_eval as run_eval
     from .ledger import Ledger as Ledger
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from .reporting import figures as figures
     from .reporting import tables as tables
     from .results import Result as Result
-    from .results import retrievers as retrievers
     from .results import what_can_be_shown as what_can_be_shown
     from .retrieval.hybrid import HybridIndex as HybridIndex
     from .tracing import trace as trace
@@ -37,7 +37,7 @@ _HOMES = {
     "expert_form": "reading",
     "failures": "reading",
     "figures": "reporting",
-    "retrievers": "results",
+    "retrievers": "compared",
     "run_eval": "evaluation",
     "tables": "reporting",
     "trace": "tracing",

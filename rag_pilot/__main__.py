@@ -146,11 +146,14 @@ def _run(args: argparse.Namespace) -> int:
     from .pilot import Pilot
 
     result = Ledger(Pilot.open(args.pilot)).result()
-    info, leaking = result.run.info, result.leaks.share
+    info, leaking = result.run.info, result.leaking
     counts = ", ".join(f"{info[name]} {name}" for name in ("asked", "answered", "declined", "error"))
     print(f"run {result.run.id}: {counts}")
     print(f"right document among the first 5: {result.retrieval.hit5.text()}")
-    print(f"questions with a forbidden passage in a list: {leaking.count} of {leaking.n}")
+    print(f"questions with a leak: {leaking.count} of {leaking.n}")
+    for stage, leaks in result.audit.stages.items():
+        if leaks.share.count:
+            print(f"  {stage}: {leaks.share.count} of {leaks.share.n} ({', '.join(sorted(leaks.passages))})")
     print(result.headline.words)
     print(f"written to {result.run.folder}")
     return 1 if leaking.count or info["error"] else 0

@@ -7,7 +7,6 @@ is not known here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 
 from .analysis.causes import Cause, Facts, Pareto, causes, pareto
@@ -30,7 +29,8 @@ from .analysis.measures import (
 from .analysis.sample import Sample, first_that_need_a_person, read_so_far
 from .analysis.shares import Share
 from .analysis.threshold import Sweep, scored_answers, sweep
-from .building import Built, Variant
+from .audit import Audit, Rights, audit
+from .building import Built
 from .corpus.facts import Facts as TextFacts
 from .corpus.facts import numbers_and_codes
 from .evaluation import Run
@@ -38,6 +38,7 @@ from .grading.agreement import Gate, gate
 from .grading.labels import LabelStore
 from .pilot import Pilot
 from .records import Document, Label, Question
+from .retrieval.hybrid import HybridIndex, Retriever
 from .settings import Settings
 
 LEAK_MEASURE = "leaks"
@@ -46,8 +47,9 @@ LEAK_MEASURE = "leaks"
 class Result:
     """A run of a pilot with everything that is known of it, computed on demand."""
 
-    def __init__(self, pilot: Pilot, run: Run, built: Built) -> None:
+    def __init__(self, pilot: Pilot, run: Run, built: Built, retriever: Retriever | None = None) -> None:
         self.pilot, self.run, self.built = pilot, run, built
+        self.retriever = retriever or built.index  # what was asked
         self.settings: Settings = pilot.settings
         self.questions: Sequence[Question] = run.questions
         self.documents: Mapping[str, Document] = {d.id: d for d in built.documents.documents}
@@ -134,8 +136,42 @@ class Result:
 
     @cached_property
     def leaks(self) -> Leaks:
-        """Forbidden passages in any list of any question; above zero the run has failed."""
+        """Forbidden passages in any list of any question of the run."""
         return leaks(self.questions, self.run.answers, self.built.groups)
+
+    @property
+    def asked_with(self) -> tuple[int, dict[str, int]]:
+        """How many hits were asked for, and what else went to the search; its defaults for a run in memory."""
+        find = self.run.info.get("config", {}).get("retrieval", {})
+        ours = isinstance(self.retriever, HybridIndex)
+        return find.get("k", 5), {name: find[name] for name in ("depth", "rrf_k") if ours and name in find}
+
+    @cached_property
+    def rights(self) -> Rights:
+        """Who may open which passage, document and words."""
+        return Rights.of(self.built, self.pilot.everyone)
+
+    @cached_property
+    def audit(self) -> Audit:
+        """The leak audit: the questions asked again by those who must not see a document, and the run as it lies on
+        disk. A search of others is asked only the questions about restricted documents."""
+        k, search = self.asked_with
+        return audit(
+            self.questions,
+            self.retriever,
+            self.rights,
+            k=k,
+            search=search,
+            widely=isinstance(self.retriever, HybridIndex),
+            run_file=self.run.folder / "answers.jsonl" if self.run.folder else None,
+        )
+
+    @property
+    def leaking(self) -> Share:
+        """Questions with a leak in the run or in any stage of the audit; above zero the run has failed."""
+        share = self.leaks.share
+        known = self.audit.questions & self.run.answers.keys()
+        return Share(len(known | self.leaks.passages.keys()), share.n, share.missing)
 
     @property
     def four_way(self) -> FourWay:
@@ -211,13 +247,13 @@ class Result:
         if measure == "hit5":
             return self.retrieval.hit5
         if measure == LEAK_MEASURE:
-            return self.leaks.share
+            return self.leaking
         estimate: Estimate | None = getattr(self.headline, measure)
         return estimate if self.labelled[0] >= self.labelled[1] else None
 
     def decision(self, changes_left: int = 0) -> Decision:
         """Build, test fine-tuning, fix the documents, stop, or not decided; with its reasons."""
-        return decide(self.judgements(), self.pareto, self.leaks.share.count, changes_left)
+        return decide(self.judgements(), self.pareto, self.leaking.count, changes_left)
 
     def usage(self) -> Usage | None:
         """Mean tokens a question; None where no model reported any."""
@@ -240,13 +276,6 @@ def criteria(settings: Settings) -> list[Criterion]:
         )
         for c in settings.acceptance
     ]
-
-
-def retrievers(pilot: Pilot, variant: Variant | None = None) -> dict[str, Result]:
-    """Keyword, dense and hybrid retrieval over the same questions, nothing answered."""
-    variant = variant or pilot.baseline
-    built = pilot.build(replace(variant, settings=variant.settings.changed({"retrieval.method": "hybrid"})))
-    return {name: Result(pilot, run, built) for name, run in pilot.compare_retrievers(variant).items()}
 
 
 def what_can_be_shown(settings: Settings, questions: Iterable[Question]) -> list[str]:

@@ -138,6 +138,15 @@ class JudgeTable(AnswerTable):
     kind: Literal["offline", "model", "none"] = "offline"  # type: ignore[assignment]
 
 
+class HostedTable(_Table):
+    """Hosted file search of an OpenAI-compatible address, measured in notebook 03 beside ours; see hosted.py."""
+
+    store: str = ""  # the id of its vector store; empty: nothing is asked
+    base_url: str = ""
+    key_variable: str = Field("OPENAI_API_KEY", pattern=r"^[A-Za-z_]\w*$")  # the environment variable with the key
+    timeout: float = Field(60.0, gt=0)  # seconds
+
+
 class CostTable(_Table):
     """Prices per million tokens and the load expected; illustrations of the article until the user gives hers."""
 
@@ -174,6 +183,7 @@ class Settings(_Table):
     retrieval: RetrievalTable = RetrievalTable()
     answer: AnswerTable = AnswerTable()
     judge: JudgeTable = JudgeTable()
+    hosted: HostedTable = HostedTable()
     cost: CostTable = CostTable()
     budgets: dict[str, float] = Field(default_factory=dict)  # seconds at p95 per stage, and "total"
     threshold_max_wrong: float = Field(0.05, gt=0, lt=1)  # the rule of notebook 08

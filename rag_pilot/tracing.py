@@ -1,39 +1,57 @@
-"""Where the expected document of one question stood in every list, what beat it, and what the model saw.
+"""Where the expected document of one question stood in every list, what beat it and why, and what the model saw.
 
-The first step whenever an answer is bad. Computed from a stored run and its index; nothing is asked of a model.
+The first step whenever an answer is bad. Ranks are those of the stored run; scores, and places beyond what was
+searched, come from asking the index once more, and are left out where it gives other lists by now. Nothing is asked of
+a model.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
 
 from .answering.answerer import Prompt
 from .errors import DataError
 from .identity import fold
-from .records import Hit, Passage
+from .records import Answer, Hit, Passage, Question
 from .results import Result
+from .retrieval.hybrid import HybridIndex
+
+DEEP = 1000  # so far down a list the expected document is looked for
 
 
 @dataclass(frozen=True)
 class Place:
-    """The best place of the expected document, and of the passage with its quote, in one list (None: not in it)."""
+    """The best place of the expected document, and of the passage with its quote, in one list (None: not in it).
+
+    `length` passages were searched: a place beyond it is where the document would have stood. A score is BM25, a
+    cosine, or the fused one, by list; None where it is not known.
+    """
 
     name: str
     document: int | None
     quote: int | None
     length: int
+    document_score: float | None = None
+    quote_score: float | None = None
 
 
 @dataclass(frozen=True)
 class Seen:
-    """One passage that was shown: why it is there."""
+    """One passage: why it stands where it stands; `number` is its place among those that were shown, 0: not shown."""
 
     number: int
     passage: Passage
     similarity: float | None
-    ranks: str
+    ranks: Mapping[str, int]
     shared: tuple[str, ...]  # tokens that it shares with the question as searched
     expected: bool
+    why: str = ""  # it stands before the expected passage: what it has more of
+
+    def higher(self, other: Seen) -> list[str]:
+        """The lists in which it stands before another, or the other does not stand."""
+        return [name for name, rank in self.ranks.items() if rank < other.ranks.get(name, rank + 1)]
 
 
 @dataclass(frozen=True)
@@ -53,43 +71,61 @@ class Trace:
     hidden: str = ""  # groups that are needed to see it
     lost: int = 0  # passages of the run that stand in the documents no more: their text is not known
     quoted: bool = True  # whether the question names the words that hold the answer
+    sought: Seen | None = None  # the expected passage, where it was not shown
+    closed: bool = False  # the asker may not open the expected document
+
+
+@dataclass(frozen=True)
+class _Again:
+    """The question asked once more: lists in full depth, the fused order before and after merging, and scores."""
+
+    lists: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    fused: Mapping[str, float] = field(default_factory=dict)  # passage id -> score, best first
+    merged: Sequence[str] = ()
+    hits: Mapping[str, Hit] = field(default_factory=dict)
+    words: Mapping[str, float] = field(default_factory=dict)  # BM25
+
+    def score(self, name: str, passage_id: str) -> float | None:
+        if name == "keyword":
+            return self.words.get(passage_id)
+        if name == "dense":
+            return self.hits[passage_id].similarity if passage_id in self.hits else None
+        return self.fused.get(passage_id)
 
 
 def trace(result: Result, question_id: str) -> Trace:
-    """Trace one question of a run; texts are left out where the pilot's readers may not see them."""
+    """Trace one question of a run; texts and scores are left out where the pilot's readers may not see them."""
     question = next((q for q in result.questions if q.id == question_id), None)
     if question is None:
         raise DataError(f"no question {question_id!r} in this run; ids stand in questions.jsonl")
     answer, passages, index = result.run.answers[question_id], result.built.passages, result.built.index
-    quote = fold(question.quote)
-
-    def place(name: str, ids: list[str]) -> Place:
-        held = [fold(passages[i].shown) if i in passages else "" for i in ids]
-        docs = [passages[i].doc if i in passages else i.rpartition("#")[0] for i in ids]  # ours are document#hash
-        document = next((n for n, doc in enumerate(docs, 1) if doc in question.docs), None)
-        holding = next((n for n, text in enumerate(held, 1) if quote and quote in text), None)
-        return Place(name, document, holding, len(ids))
-
-    lists = {**{name: list(ids) for name, ids in answer.lists.items()}, "shown": [h["id"] for h in answer.hits]}
-    searched = index.rewrite(question.question)
-    asked = set(index.tokenizer(searched))
-    seen = tuple(
-        Seen(
-            number=n,
-            passage=passages[h["id"]],
-            similarity=h.get("similarity"),
-            ranks=", ".join(f"{name} {rank}" for name, rank in h.get("ranks", {}).items()),
-            shared=tuple(sorted(asked & set(index.tokenizer(passages[h["id"]].text)))),
-            expected=h["doc"] in question.docs,
-        )
-        for n, h in enumerate(answer.hits, start=1)
-        if h["id"] in passages
-    )
     hidden = result.hidden(question_id)
+    again = _Again() if hidden else _ask_again(result, question, answer)
+    lists = {**{name: list(ids) for name, ids in answer.lists.items()}, "shown": [h["id"] for h in answer.hits]}
     lost = len({i for ids in lists.values() for i in ids} - passages.keys())
-    places = tuple(place(name, ids) for name, ids in lists.items())
+    places = _places(question, answer, passages, again)
     if hidden:
         return Trace(question_id, "", "", "", (), places, (), answer.status, "", "", hidden, lost)
+    searched = index.rewrite(question.question)
+    asked = set(index.tokenizer(searched))
+
+    def seen(number: int, passage: Passage, similarity: float | None, ranks: Mapping[str, int]) -> Seen:
+        shared = tuple(sorted(asked & set(index.tokenizer(passage.text))))
+        return Seen(number, passage, similarity, dict(ranks), shared, passage.doc in question.docs)
+
+    shown = [
+        seen(n, passages[h["id"]], h.get("similarity"), h.get("ranks", {}))
+        for n, h in enumerate(answer.hits, start=1)
+        if h["id"] in passages
+    ]
+    sought = next((s for s in shown if s.expected), None)
+    if sought is None and (best := _sought(question, passages, again)):
+        hit = again.hits.get(best.id)
+        ranks = {name: list(ids).index(best.id) + 1 for name, ids in again.lists.items() if best.id in ids}
+        sought = seen(0, best, hit.similarity if hit else None, ranks)
+    before = shown[: sought.number - 1] if sought and sought.number else shown
+    if sought:
+        shown = [replace(s, why=_why(s, sought, again)) if s in before else s for s in shown]
     return Trace(
         question_id=question_id,
         question=question.question,
@@ -97,12 +133,89 @@ def trace(result: Result, question_id: str) -> Trace:
         expected=question.expected,
         docs=tuple(sorted(question.docs)),
         places=places,
-        seen=seen,
+        seen=tuple(shown),
         status=f"{answer.status}: {answer.reason}" if answer.reason else answer.status,
         text=answer.text or "",
-        prompt=str(Prompt(question.question, [Hit(s.passage, s.similarity) for s in seen]))
-        if len(seen) == len(answer.hits)
+        prompt=str(Prompt(question.question, [Hit(s.passage, s.similarity) for s in shown]))
+        if len(shown) == len(answer.hits)
         else "",
         lost=lost,
-        quoted=bool(quote),
+        quoted=bool(question.quote),
+        sought=sought if sought and not sought.number else None,
+        closed=bool(question.docs) and not result.may_open(question),
     )
+
+
+def _ask_again(result: Result, question: Question, answer: Answer) -> _Again:
+    """The same search as in the run, deeper and without merging; nothing where it gives other lists than the run."""
+    index = result.retriever
+    if not isinstance(index, HybridIndex) or not answer.lists:
+        return _Again()
+    _, search = result.asked_with
+    depth = search.get("depth", 50)
+    plain = copy(index)  # as `using` does it: what is set here stays here
+    plain.per_document = 0
+    plain.passages = [replace(p, parent="") if p.parent else p for p in index.passages]
+    text, groups = question.question, question.groups
+    deep = plain.search(text, groups, k=2 * DEEP, **{**search, "depth": max(depth, DEEP)})
+    if any(list(deep.lists.get(name, ()))[: len(ids)] != list(ids) for name, ids in answer.lists.items()):
+        return _Again()
+    fused = plain.search(text, groups, k=2 * DEEP, **search)
+    merged = index.search(text, groups, k=2 * DEEP, **search)
+    scores = index.keyword.get_scores(index.tokenizer(index.rewrite(text))) if "keyword" in deep.lists else ()
+    return _Again(
+        deep.lists,
+        {h["id"]: h.score or 0.0 for h in fused},
+        [h["id"] for h in merged],
+        {h["id"]: h for h in deep},
+        {p.id: float(score) for p, score in zip(index.passages, scores, strict=False)},
+    )
+
+
+def _places(question: Question, answer: Answer, passages: Mapping[str, Passage], again: _Again) -> tuple[Place, ...]:
+    """List by list, before fusion, after it, after merging, and as shown."""
+    told = {h["id"]: h["doc"] for h in answer.hits}  # whatever the id looks like
+    quote = fold(question.quote)
+
+    def doc(i: str) -> str:
+        return passages[i].doc if i in passages else told.get(i) or i.rpartition("#")[0]  # ours are document#hash
+
+    def place(name: str, ids: Sequence[str], length: int) -> Place:
+        document = next((n for n, i in enumerate(ids, 1) if doc(i) in question.docs), None)
+        holding = next(
+            (n for n, i in enumerate(ids, 1) if quote and i in passages and quote in fold(passages[i].shown)), None
+        )
+        scores = (again.score(name, ids[n - 1]) if n else None for n in (document, holding))
+        return Place(name, document, holding, length, *scores)
+
+    found = [place(name, again.lists.get(name, ids), len(ids)) for name, ids in answer.lists.items()]
+    if len(answer.lists) > 1 and again.fused:
+        found.append(place("fused", list(again.fused), len(again.fused)))
+    if len(again.merged) < len(again.fused):
+        found.append(place("merged", again.merged, len(again.merged)))
+    shown = [h["id"] for h in answer.hits]
+    return (*found, place("shown", shown, len(shown)))
+
+
+def _sought(question: Question, passages: Mapping[str, Passage], again: _Again) -> Passage | None:
+    """The passage that should have been shown: the one with the quote, else the expected document's best."""
+    own = {p.id: p for p in passages.values() if p.doc in question.docs}
+    quote = fold(question.quote)
+    holding = (p for p in own.values() if quote and quote in fold(p.text))
+    ranked = (own[i] for ids in (again.fused, *again.lists.values()) for i in ids if i in own)
+    return next(holding, None) or next(ranked, None) or next(iter(own.values()), None)
+
+
+def _why(seen: Seen, sought: Seen, again: _Again) -> str:
+    """What a passage has more of than the expected one."""
+    pairs = [
+        ("words shared", len(seen.shared), len(sought.shared), "{}"),
+        ("BM25", again.words.get(seen.passage.id), again.words.get(sought.passage.id), "{:.2f}"),
+        ("similarity", seen.similarity, sought.similarity, "{:.2f}"),
+    ]
+    more = [
+        f"{name} {form.format(mine)} against {form.format(its)}"
+        for name, mine, its, form in pairs
+        if mine is not None and its is not None and mine > its
+    ]
+    return "; ".join(more) or f"stands higher in {' and '.join(seen.higher(sought)) or 'the fused list'}"

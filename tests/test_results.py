@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from tiny import LABELS, SECRET, run_and_label, tiny_pilot
 
+from rag_pilot.compared import retrievers
 from rag_pilot.ledger import Ledger
 from rag_pilot.reading import failures, items
-from rag_pilot.results import Result, retrievers, what_can_be_shown
+from rag_pilot.results import Result, what_can_be_shown
 
 
 @pytest.fixture

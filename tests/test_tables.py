@@ -17,9 +17,10 @@ from rag_pilot.analysis.comparison import compare
 from rag_pilot.analysis.cost import StageTime, Usage
 from rag_pilot.analysis.decision import Decision, acceptance
 from rag_pilot.analysis.headline import Headline
-from rag_pilot.analysis.measures import FourWay, Segment
+from rag_pilot.analysis.measures import FourWay, Leaks, Segment
 from rag_pilot.analysis.shares import Mean, Share
 from rag_pilot.analysis.threshold import Scored, sweep
+from rag_pilot.audit import Audit
 from rag_pilot.corpus.checks import Finding
 from rag_pilot.corpus.documents import Documents, Skipped
 from rag_pilot.corpus.inventory import inventory
@@ -311,6 +312,9 @@ def all_pages(result: Result, one: Tried) -> dict[str, Html]:
         "cost measured": tables.cost(Usage(2600, 200, 180, 12, 8, 1), settings()),
         "index": tables.index(result.built),
         "retrievers": tables.retrievers({"keyword": result.retrieval}, {"keyword": result.leaks}),
+        "retrievers audited": tables.retrievers({"k": result.retrieval}, {}, {"k": result.audit}),
+        "leak_audit": tables.leak_audit(result.audit),
+        "leaking": tables.leak_audit(Audit({"page": Leaks(share(1, 3, error=2), {"q1": ("p",)})}, 1)),
         "result headline": tables.headline(result.headline),
         "four_way": tables.four_way(result.four_way),
         "label_shares": tables.label_shares(result.label_shares),

@@ -1,13 +1,21 @@
 """Why one question went as it did."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
+from rank_bm25 import BM25Okapi
 from tiny import SECRET, run_and_label, tiny_pilot
 
 from rag_pilot.errors import DataError
+from rag_pilot.evaluation import run_eval
 from rag_pilot.ledger import Ledger
+from rag_pilot.records import Passage, Question
 from rag_pilot.reporting import tables
 from rag_pilot.results import Result
-from rag_pilot.tracing import trace
+from rag_pilot.retrieval.hybrid import HybridIndex
+from rag_pilot.retrieval.keyword import article_tokenizer
+from rag_pilot.tracing import Trace, trace
 
 
 @pytest.fixture
@@ -49,3 +57,91 @@ def test_places_stay_those_of_the_run_where_the_documents_have_changed_since(res
     assert (before.lost, after.lost) == (0, 1)
     assert after.hidden == "access to a passage that is gone" and after.prompt == ""
     assert "1 passage of its lists is in them no more" in repr(tables.trace(after))
+
+
+# -- before and after fusion -----------------------------------------------------------------------------------------
+
+STAFF = frozenset({"all-staff"})
+ANGLES = {"taxi form one": 40, "taxi taxi two": 10, "form three": 20, "rail four": 5, "hotel five": 60, "bus six": 70}
+QUESTION = Question("q", "taxi form", "Form three.", doc="three", groups=STAFF, quote="form three")
+
+
+def embed(texts: list[str]) -> np.ndarray:
+    """Each text where the test wants it; the question lies at 0 degrees."""
+    angles = np.radians([ANGLES.get(text, 0) for text in texts])
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def traced(result: Result, question: Question = QUESTION, k: int = 2, depth: int = 50, per_document: int = 0) -> Trace:
+    """A trace of one question over six small passages, each of the document that its last word names."""
+    passages = [Passage(text, text.split()[-1], text, STAFF) for text in ANGLES]
+    if per_document:
+        passages[2] = replace(passages[2], doc="one")
+    index = HybridIndex(passages, embed, tokenizer=article_tokenizer, bm25="okapi", per_document=per_document)
+    built = replace(result.built, index=index, groups={p.id: STAFF for p in passages})
+    find = {"depth": depth, "rrf_k": 60}
+    info = {"config": {"retrieval": {"k": k, **find}}}
+    run = run_eval([question], index, lambda _: "NOT_FOUND", min_similarity=None, k=k, search=find, info=info)
+    return trace(Result(result.pilot, run, built), "q")
+
+
+def test_each_list_has_rank_and_score_before_and_after_fusion(result):
+    found = traced(result)
+    places = {p.name: p for p in found.places}
+    bm25 = BM25Okapi([t.split() for t in ANGLES]).get_scores(["taxi", "form"])
+    ranked = sorted(ANGLES, key=lambda t: -bm25[list(ANGLES).index(t)])
+    assert list(places) == ["keyword", "dense", "fused", "shown"]
+    assert places["keyword"].document == ranked.index("form three") + 1
+    assert places["keyword"].document_score == pytest.approx(bm25[2])
+    assert (places["dense"].quote, places["dense"].quote_score) == (3, pytest.approx(np.cos(np.radians(20)), abs=1e-4))
+    ranks = places["keyword"].document, places["dense"].document
+    assert places["fused"].document_score == pytest.approx(sum(1 / (60 + rank) for rank in ranks))
+    assert places["shown"].document is None and places["fused"].document == 3
+
+
+def test_what_beat_the_expected_passage_says_with_what(result):
+    found = traced(result)
+    assert [s.passage.doc for s in found.seen] == ["two", "one"]
+    assert found.sought.passage.doc == "three" and found.sought.shared == ("form",)
+    assert found.seen[0].why.endswith("similarity 0.98 against 0.94")
+    assert found.seen[1].why.startswith("words shared 2 against 1; BM25 ")
+    page = repr(tables.trace(found))
+    assert "similarity 0.98 against 0.94" in page and "The expected passage, which was not shown" in page
+    shown = traced(result, k=3)
+    assert shown.sought is None and [bool(s.why) for s in shown.seen] == [True, True, False]
+
+
+def test_a_place_beyond_what_was_searched_is_told_as_such(result):
+    far = replace(QUESTION, doc="six", quote="bus six")
+    dense = next(p for p in traced(result, far, depth=2).places if p.name == "dense")
+    assert (dense.document, dense.length) == (6, 2)
+    assert "6, beyond it (0.34)" in repr(tables.trace(traced(result, far, depth=2)))
+
+
+def test_merging_is_a_list_of_its_own_where_it_left_something_out(result):
+    one = replace(QUESTION, doc="one")
+    places = {p.name: p for p in traced(result, one, k=6, per_document=1).places}
+    assert list(places) == ["keyword", "dense", "fused", "merged", "shown"]
+    assert (places["fused"].quote, places["merged"].quote, places["shown"].quote) == (3, None, None)
+    assert (places["fused"].length, places["merged"].length, places["merged"].document) == (6, 5, 2)
+
+
+def test_ids_of_another_search_need_no_form_of_ours(result):
+    class Theirs:
+        def search(self, question, groups, k=5):
+            return [{"id": f"row {n}", "doc": doc, "text": f"{doc} text"} for n, doc in enumerate(("leave", "travel"))]
+
+    run = run_eval(result.questions, Theirs(), lambda _: "NOT_FOUND", min_similarity=None)
+    groups = {**result.built.groups, "row 0": STAFF, "row 1": STAFF}
+    found = trace(Result(result.pilot, run, replace(result.built, groups=groups), Theirs()), "q2")
+    assert [(p.name, p.document, p.length, p.document_score) for p in found.places] == [("shown", 2, 2, None)]
+    assert found.lost == 2 and found.prompt == "" and "another search" in repr(tables.trace(found))
+
+
+def test_scores_are_left_out_where_the_index_gives_other_lists_and_for_readers_who_may_not_read(result):
+    assert [p.document_score for p in trace(result, "q2").places if p.name == "keyword"] != [None]
+    assert {p.document_score for p in trace(result, "q3").places} == {None}
+    page = result.pilot.data / "documents" / "leave.md"
+    page.write_text(page.read_text(encoding="utf-8") + "\n# Taxi\n\nTaxi form, taxi form.\n", encoding="utf-8")
+    after = trace(Result(result.pilot, result.run, result.pilot.build()), "q2")
+    assert {p.document_score for p in after.places} == {None} and after.places[0].document == 1

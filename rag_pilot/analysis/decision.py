@@ -173,7 +173,7 @@ def decide(judgements: Sequence[Judgement], causes: Pareto, leaking: int = 0, ch
         return Decision(
             "stop",
             (
-                f"For {leaking} questions a passage that the asker may not open reached a list.",
+                f"For {leaking} questions something that the asker may not open reached a list, a prompt or a file.",
                 "Nothing goes live before that is mended and the run repeated.",
             ),
         )

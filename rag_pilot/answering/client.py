@@ -1,4 +1,4 @@
-"""The only code that opens a connection to a model: `llm` over any OpenAI-compatible address.
+"""The only code that opens a connection to a model API: `llm` over any OpenAI-compatible address.
 
 The key comes from the environment and stands nowhere else. A call that fails raises ModelError with its cause; it is
 neither a decline nor a wrong answer. A reasoning model's thoughts are cut off: an answer stands after the last
@@ -17,18 +17,21 @@ from ..settings import AnswerTable
 from .answerer import Reply
 
 
-def chat_model(settings: AnswerTable) -> Callable[[str], Reply]:
-    """A function from prompt to reply; raises ModelError at once where the key is missing."""
+def connect(base_url: str, key_variable: str, timeout: float, table: str) -> tuple[Any, str]:
+    """A client of that address, and its key; ModelError where the key is missing. `table` is the one of pilot.toml."""
     import openai
 
-    key = os.environ.get(settings.key_variable, "").strip()
-    if not key and not settings.base_url:
+    key = os.environ.get(key_variable, "").strip()
+    if not key and not base_url:
         raise ModelError(
-            f"no key: set the environment variable {settings.key_variable}, or answer.base_url for a server of your own"
+            f"no key: set the environment variable {key_variable}, or {table}.base_url for a server of your own"
         )
-    client = openai.OpenAI(
-        api_key=key or "none", base_url=settings.base_url or None, timeout=settings.timeout, max_retries=0
-    )
+    return openai.OpenAI(api_key=key or "none", base_url=base_url or None, timeout=timeout, max_retries=0), key
+
+
+def chat_model(settings: AnswerTable) -> Callable[[str], Reply]:
+    """A function from prompt to reply; raises ModelError at once where the key is missing."""
+    client, key = connect(settings.base_url, settings.key_variable, settings.timeout, "answer")
 
     def call(prompt: str) -> Reply:
         started, fault = time.perf_counter(), ""
@@ -41,7 +44,7 @@ def chat_model(settings: AnswerTable) -> Callable[[str], Reply]:
             )
             reply = _reply(response, time.perf_counter() - started)
         except Exception as error:  # the library's own, and whatever a reply that is no chat completion makes of it
-            fault = _cause(error, key)
+            fault = cause_of(error, key)
         if fault := fault or reply.fault:  # raised here, so that it carries no exception that may hold the key
             raise ModelError(fault)
         return reply
@@ -74,7 +77,7 @@ def _reply(response: Any, seconds: float) -> Reply:
     return reply
 
 
-def _cause(fault: Exception, key: str) -> str:
+def cause_of(fault: Exception, key: str) -> str:
     """What went wrong in one line, the key cut out before the line is."""
     if getattr(fault, "code", None) == "content_filter":
         return "filtered"

@@ -6,10 +6,11 @@ fails the export and leaves the earlier report as it was. What the pages say is 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,12 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbconvert import HTMLExporter
 from tqdm.auto import tqdm
 
+from ..audit import audit_pages, texts_in
 from ..errors import AccessError, DataError, PilotError, StaleError
-from ..files import write_text
+from ..files import read_text, write_text
 from ..ledger import Ledger
 from ..pilot import Pilot
+from ..results import Result
 from ..settings import read_lock
 from .pages import Page, front_page, notebook_page, run_page, stamp
 from .tasks import Task, owners_tasks, visible, write_tasks
@@ -211,16 +214,30 @@ def _write(folder: Path, pilot: Pilot, pages: list[Page]) -> list[Task]:
     stamped = stamp(result)
     if shown:
         write_tasks(folder / "tasks.csv", shown, marks=pilot.results / "tasks.csv")
-    for page in pages:
-        write_text(folder / page.file, notebook_page(page, pages, stamped))
+    made = {folder / page.file: notebook_page(page, pages, stamped) for page in pages}
     runs = {r.run.id: r for tried in ledger.attempt_all() for r in (tried.before, tried.after)} | {
         result.run.id: result
     }
-    for run in runs.values():
-        if run.run.folder:
-            write_text(run.run.folder / "report.html", run_page(run))
-    write_text(folder / "index.html", front_page(ledger, result, len(shown), pages, stamped))
+    made |= {run.run.folder / "report.html": run_page(run) for run in runs.values() if run.run.folder}
+    made[folder / "index.html"] = front_page(ledger, result, len(shown), pages, stamped)
+    _refuse_leaks(folder, made, result)
+    for path, page in made.items():
+        write_text(path, page)
     return tasks
+
+
+def _refuse_leaks(folder: Path, made: Mapping[Path, str], result: Result) -> None:
+    """AccessError where a page, or an executed notebook beside it, holds words that its readers may not read."""
+    readers = result.pilot.readers
+    pages = {path.name: page for path, page in made.items()}
+    pages |= {p.name: "\n".join(texts_in(json.loads(read_text(p)))) for p in folder.glob("*.ipynb")}
+    found = audit_pages(pages, readers, result.rights.words).passages
+    if found:
+        named = "; ".join(f"{name} (of {', '.join(ids[:5])})" for name, ids in sorted(found.items()))
+        raise AccessError(
+            f"{named}: words that readers of {', '.join(sorted(readers))} may not read; nothing was exported. Export "
+            "for an --audience that may, or take the words out of the notebook, question or note that quotes them"
+        )
 
 
 def _readers(pilot: Pilot, audience: Collection[str]) -> frozenset[str]:

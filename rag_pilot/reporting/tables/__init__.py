@@ -9,7 +9,7 @@ from .candidates import imported, question_groups
 from .documents import documents, inventory
 from .failures import failures, pareto, tasks, trace
 from .plan import agreed, cost, cost_plan, criteria, decision, decision_table, judgements
-from .sources import composition, findings, index, retrievers, segments, writing
+from .sources import composition, findings, index, leak_audit, retrievers, segments, writing
 from .week2 import changes, ledger, nothing, threshold, tried
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "inventory",
     "judgements",
     "label_shares",
+    "leak_audit",
     "ledger",
     "nothing",
     "pareto",

@@ -97,18 +97,31 @@ def trace(found: Trace) -> Html:
             ]
         ),
         table("Place of the expected document in each list", PLACES, [_place(p, found.quoted) for p in found.places]),
+        note(SCORES) if any(p.document_score is not None for p in found.places) else None,
+        "The asker may not open the expected document: it can stand in no list." if found.closed else None,
         _lost(found),
-        table(
-            "What the model saw",
-            ("No.", "Passage", "Expected", "Ranks", "Similarity", "Words shared with the question"),
-            [_seen(s) for s in found.seen],
-            empty="nothing",
-        ),
+        table("What the model saw", SEEN, [_seen(s) for s in found.seen], empty="nothing"),
+        table("The expected passage, which was not shown", SEEN[:-1], [_seen(found.sought)[:-1]])
+        if found.sought
+        else None,
         element("details", element("summary", "The prompt"), element("pre", found.prompt)) if found.prompt else None,
     )
 
 
 PLACES = ("List", "Document", "Passage with the quoted words", "Passages in the list")
+SEEN = (
+    "No.",
+    "Passage",
+    "Expected",
+    "Ranks",
+    "Similarity",
+    "Words shared with the question",
+    "Before the expected one, because",
+)
+SCORES = (
+    "In brackets the score: BM25 in the keyword list, the cosine in the dense one, then the fused score. A place "
+    "“beyond it” is where the passage would have stood had more been searched."
+)
 
 
 def _lost(found: Trace) -> Html | None:
@@ -116,18 +129,26 @@ def _lost(found: Trace) -> Html | None:
     if not found.lost:
         return None
     return note(
-        f"The documents have changed since this run: {plural(found.lost, 'passage')} of its lists is in them no more. "
-        "Places are those of the run; the words of these passages, and a prompt that held one, cannot be shown."
+        "The documents have changed since this run, or another search was asked: "
+        f"{plural(found.lost, 'passage')} of its lists is in them no more. Places are those of the run, scores are not "
+        "known; the words of these passages, and a prompt that held one, cannot be shown."
     )
 
 
 def _place(place: Place, quoted: bool = True) -> tuple[object, ...]:
     return (
         place.name,
-        str(place.document) if place.document is not None else "not in it",
-        str(place.quote) if place.quote is not None else "not in it" if quoted else "no words named",
+        _rank(place.document, place.document_score, place.length),
+        _rank(place.quote, place.quote_score, place.length) if quoted or place.quote else "no words named",
         place.length,
     )
+
+
+def _rank(rank: int | None, score: float | None, length: int) -> str:
+    if rank is None:
+        return "not in it"
+    said = f"{rank}, beyond it" if rank > length else str(rank)
+    return said if score is None else f"{said} ({score:.4f})" if score < 0.1 else f"{said} ({score:.2f})"
 
 
 def _seen(seen: Seen) -> tuple[object, ...]:
@@ -136,10 +157,11 @@ def _seen(seen: Seen) -> tuple[object, ...]:
     where = " › ".join(h for h in passage.headings if h != title)
     name = [link(passage.link, title) if passage.link else title, *([element("br"), where] if where else [])]
     return (
-        str(seen.number),
+        str(seen.number) if seen.number else "not shown",
         join(name),
         "yes" if seen.expected else "no",
-        seen.ranks or "none",
+        ", ".join(f"{name} {rank}" for name, rank in seen.ranks.items()) or "none",
         f"{seen.similarity:.2f}" if seen.similarity is not None else "not measured",
         ", ".join(seen.shared) or "none",
+        seen.why or "–",
     )

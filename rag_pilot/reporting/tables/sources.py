@@ -8,14 +8,15 @@ from statistics import median
 
 from ...analysis.intervals import normal_margin
 from ...analysis.measures import Leaks, Retrieval, Segment
-from ...analysis.shares import COUNTS_ONLY_UNDER, PERCENT_FROM, percent
+from ...analysis.shares import COUNTS_ONLY_UNDER, PERCENT_FROM, Share, percent
+from ...audit import Audit
 from ...building import Built
 from ...corpus.checks import SIZE, UNANSWERABLE, Finding, summary
 from ...corpus.questions import QuestionSet
 from ...pilot import Pilot
 from ...reading import writing_desk
 from ...records import Question
-from ..html import Html, element, facts, listing, note, paragraph, section, table, tag
+from ..html import NO_DATA, Html, element, facts, listing, note, paragraph, section, table, tag
 from ..words import plural
 
 MOST_IDS = 12
@@ -137,14 +138,25 @@ def _lengths(sizes: Sequence[int]) -> str:
     return f"{min(sizes)} to {max(sizes)}, half under {median(sizes):.0f}" if sizes else "not counted"
 
 
-def retrievers(results: Mapping[str, Retrieval], leaks: Mapping[str, Leaks]) -> Html:
-    """Hit@1, Hit@5, MRR, recall@5 and leaks of each retriever."""
+def retrievers(
+    results: Mapping[str, Retrieval], leaks: Mapping[str, Leaks], audits: Mapping[str, Audit] | None = None
+) -> Html:
+    """Hit@1, Hit@5, MRR, recall@5, leaks and leak audit of each retriever."""
+    audits = audits or {}
     rows = [
-        (name, r.hit1, r.hit5, r.mrr, r.recall5, _leaking(leaks[name]) if name in leaks else None)
+        (
+            name,
+            r.hit1,
+            r.hit5,
+            r.mrr,
+            r.recall5,
+            _leaking(leaks[name].share) if name in leaks else None,
+            *([_audited(audits[name]) if name in audits else None] if audits else []),
+        )
         for name, r in results.items()
     ]
     absent = sorted({r.hit5.missing_text() for r in results.values()} - {""})
-    head = ("Retriever", "Hit@1", "Hit@5", "MRR", "Recall@5", "Leaks")
+    head = ("Retriever", "Hit@1", "Hit@5", "MRR", "Recall@5", "Leaks", *(["Leak audit"] if audits else []))
     return section(
         table("How well each retriever finds the right document", head, rows),
         note(
@@ -152,12 +164,61 @@ def retrievers(results: Mapping[str, Retrieval], leaks: Mapping[str, Leaks]) -> 
             "Recall@5: share of all accepted documents. In brackets: 95 % intervals. A leak is a question for which a "
             "passage that the asker may not open reached a list: one is too many."
         ),
+        note(
+            "Leak audit: the same questions asked by those who must not see a restricted document; leaks of all looks "
+            "at all stages."
+        )
+        if audits
+        else None,
         note(f"Not in it: {'; '.join(absent)}.") if absent else None,
     )
 
 
-def _leaking(found: Leaks) -> Html:
-    return tag(f"{found.share.count} of {found.share.n}", "bad" if found.share.count else "good")
+def _leaking(found: Share) -> Html:
+    if not found.n:
+        return tag(NO_DATA, "open")
+    return tag(f"{found.count} of {found.n}", "bad" if found.count else "good")
+
+
+def _audited(found: Audit) -> Html:
+    return _leaking(Share(sum(leaks.share.count for leaks in found.stages.values()), found.looked_at))
+
+
+def _state(found: Audit) -> Html:
+    if found.questions:
+        return tag("leaks", "bad")
+    return tag("no leak found", "good") if found.looked_at else tag("not audited", "open")
+
+
+def leak_audit(found: Audit) -> Html:
+    """Stage by stage: of so many looks, how many met something that the asker may not open, and for which questions."""
+    leaking, rows = sorted(found.questions), []
+    for stage, leaks in found.stages.items():
+        missing = leaks.share.missing_text()
+        rows.append((stage, _leaking(leaks.share), _ids(sorted(leaks.passages)), *([missing] if missing else [])))
+    gaps = any(len(row) > 3 for row in rows)
+    if not found.restricted:
+        words = "Every document is open to everyone: there is nothing to leak."
+    elif leaking:
+        words = f"{plural(len(leaking), 'question')} leaked: the run has failed. Mend the stage, then run again."
+    elif not found.looked_at:
+        words = "No asking came to an end."
+    else:
+        words = "Nothing reached anybody who may not open it."
+    return section(
+        paragraph(_state(found), f" {words}"),
+        table(
+            f"Leak audit over {plural(found.restricted, 'restricted document')}",
+            ("Stage", "Leaks", "Questions", *(["Missing"] if gaps else [])),
+            [(*row, "none") if gaps and len(row) == 3 else row for row in rows],
+        ),
+        note(
+            "Every question was asked with its asker's groups, and with all groups less those of a restricted document "
+            "that its reference names or that a reader of all groups would be shown. No model was asked. Texts leak by "
+            "words in a row that stand in nothing which the asker may open. “Filter before ranking” counts askings "
+            "that lost a permitted passage to forbidden ones."
+        ),
+    )
 
 
 def segments(found: Sequence[Segment], title: str) -> Html:
