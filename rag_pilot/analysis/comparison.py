@@ -184,7 +184,8 @@ def _words(
             f"{len(only_after)} only after). Run both over the same set."
         )
     if interval is None:
-        return "No verdict: no question was measured in both runs."
+        waiting = f"; {_questions(absent)} not measured would decide: read them" if absent else ""
+        return f"No verdict: no question was measured in both runs{waiting}."
     if not fixed and not broken and not absent:
         return f"Not shown: no difference in any of {n} questions."
     points = 100 * (len(fixed) - len(broken)) / n
@@ -196,9 +197,13 @@ def _words(
     if verdict == "kept":
         return f"Kept. {seen} Measured on the questions that prompted it; expect less."
     if verdict == "not shown":
-        surely = f" Reading the {len(absent)} not measured could not change that." if absent else ""
+        surely = f" Reading {_questions(absent)} not measured could not change that." if absent else ""
         return f"Not shown. {seen}{surely} It may stay for other reasons, marked unproven."
-    return f"Not decided. {seen} The {len(absent)} questions not measured would decide; read them."
+    return f"Not decided. {seen} Only {_questions(absent)} not measured can decide: read them."
+
+
+def _questions(ids: Sequence[str]) -> str:
+    return f"the {len(ids)} questions" if len(ids) != 1 else "the one question"
 
 
 # -- which pairs the expert reads ------------------------------------------------------------------------------------
