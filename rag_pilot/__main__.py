@@ -91,7 +91,7 @@ def _new(args: argparse.Namespace) -> int:
     print(f"  1. put documents into {folder / 'documents'}; who may open them goes into access.csv beside it")
     print(f"  2. rag-pilot import TICKETS --to {folder / 'questions.jsonl'}, or write it (README.md shows how)")
     print(f"  3. rag-pilot check {args.name}")
-    print(f"  4. set RAG_PILOT={args.name} and open notebooks/00_plan.ipynb")
+    print(f"  4. make lab PILOT={args.name}, or as the README says without make; begin with 00_plan")
     return 0
 
 
@@ -170,6 +170,7 @@ def _export(args: argparse.Namespace) -> int:
 
 def _compare(args: argparse.Namespace) -> int:
     from .analysis.comparison import TOTAL_LEVEL, compare
+    from .ledger import unchanged
     from .pilot import Pilot
 
     pilot = Pilot.open(args.pilot)
@@ -178,7 +179,7 @@ def _compare(args: argparse.Namespace) -> int:
     sides = [{i: g.label == "correct" if g.by in SURE else None for i, g in r.graded.items()} for r in (before, after)]
     for found in (
         compare(before.retrieval.hits(5), after.retrieval.hits(5), level, "right document among the first 5"),
-        compare(sides[0], sides[1], level, "correct, by rule or expert"),
+        compare(sides[0], sides[1], level, "correct, by rule or expert", unchanged(before, after)),
     ):
         print(f"{found.measure}: {found.before.text()} -> {found.after.text()}\n  {found.words}")
         print(f"  fixed:  {', '.join(found.fixed) or 'none'}\n  broken: {', '.join(found.broken) or 'none'}")

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .analysis.comparison import BROKEN_EXPECTED, Comparison, compare, confirmed, detectable, level
+from .analysis.comparison import BROKEN_EXPECTED, Comparison, SpentLevelError, compare, confirmed, detectable, level
 from .analysis.grades import judge_label
 from .building import Variant
 from .errors import DataError, ModelError, StaleError
 from .files import append_jsonl, read_jsonl
 from .identity import fingerprint
 from .pilot import Pilot
-from .records import Answer
 from .results import Result
 from .settings import Change
 
@@ -130,7 +130,7 @@ class Ledger:
         plan = self._note("planned", planned, fingerprint(planned))
         after = self.result((*before_names, name))
         comparison, to_read = self._compare(change, before, after, at_level)
-        known = fingerprint([planned, after.run.info["fingerprint"], comparison.before.n, _evidence(comparison)])
+        known = fingerprint([planned, after.run.info["fingerprint"], comparison.n, _evidence(comparison)])
         entry = {
             "name": name,
             "measure": change.measure,
@@ -141,7 +141,7 @@ class Ledger:
             "fixed": len(comparison.fixed),
             "broken": len(comparison.broken),
             "not_measured": len(comparison.not_measured),
-            "questions": comparison.before.n,
+            "questions": comparison.n,
             "difference": comparison.difference,
             "interval": list(comparison.interval) if comparison.interval else None,
             "p": comparison.p,
@@ -152,13 +152,18 @@ class Ledger:
         noted = decided or self._note("verdict", entry, known)
         return Tried(change, before, after, comparison, noted, plan, to_read)
 
+    @cached_property
+    def _admitted(self) -> bool:
+        """Whether the judge agreed with the expert on the baseline: only then may it say which pairs are alike."""
+        return self.result(()).gate.passed
+
     def attempt_all(self) -> list[Tried]:
         """All planned changes in order, decided ones read back; `skipped` says why one could not be tried."""
         tried = []
         for change in self.pilot.settings.change:
             try:
                 tried.append(self.attempt(change.name))
-            except (EmptyChangeError, ModelError, StaleError) as fault:
+            except (EmptyChangeError, ModelError, SpentLevelError, StaleError) as fault:
                 self.skipped[change.name] = str(fault)
         return tried
 
@@ -166,14 +171,11 @@ class Ledger:
         if change.measure == "hit5":
             return compare(before.retrieval.hits(5), after.retrieval.hits(5), at, "Hit@5"), ()
         sides = (before, after)
-        known = tuple(_correct(s.graded, admitted=False) for s in sides)
-        judged = tuple(
-            {i: j == "correct" for i, a in s.run.answers.items() if (j := judge_label(a, s.run.verdicts.get(i)))}
-            for s in sides
-        )
-        unchanged = {i for i, a in before.run.answers.items() if _same(a, after.run.answers[i])}
-        pairs = confirmed((known[0], known[1]), (judged[0], judged[1]), unchanged, self.pilot.settings.pilot.seed)
-        return compare(pairs.before, pairs.after, at, "correct"), (*pairs.to_read, *pairs.check)
+        known = tuple(_correct(s.graded) for s in sides)
+        judged = tuple(_judged(s) if self._admitted else {} for s in sides)
+        same = unchanged(before, after)
+        pairs = confirmed((known[0], known[1]), (judged[0], judged[1]), same, self.pilot.settings.pilot.seed)
+        return compare(pairs.before, pairs.after, at, "correct", same), (*pairs.to_read, *pairs.check)
 
     def _check_content(self, change: Change) -> None:
         """Refuse a name that stands in the ledger for another change: hypotheses are written before runs, not after."""
@@ -229,13 +231,21 @@ def _stands(line: Mapping[str, Any]) -> str:
     )
 
 
-def _correct(graded: Mapping[str, Any], admitted: bool) -> dict[str, bool | None]:
+def _judged(result: Result) -> dict[str, bool]:
+    """Right or not by the judge, where it has labelled this very text."""
+    labels = {i: judge_label(a, result.run.verdicts.get(i)) for i, a in result.run.answers.items()}
+    return {i: label == "correct" for i, label in labels.items() if label}
+
+
+def _correct(graded: Mapping[str, Any]) -> dict[str, bool | None]:
     """Right or not by rule or expert; None where neither has spoken."""
     return {i: g.label == "correct" if g.by in ("rule", "expert") else None for i, g in graded.items()}
 
 
-def _same(one: Answer, other: Answer) -> bool:
-    return one.status == other.status and one.sha == other.sha
+def unchanged(before: Result, after: Result) -> set[str]:
+    """The questions that both runs answer with the same text, or decline."""
+    pairs = ((i, a, after.run.answers.get(i)) for i, a in before.run.answers.items())
+    return {i for i, one, two in pairs if two is not None and (one.status, one.sha) == (two.status, two.sha)}
 
 
 def _evidence(comparison: Comparison) -> Any:

@@ -7,7 +7,7 @@ elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -79,8 +79,9 @@ def items(result: Result) -> list[Item]:
 def changed_items(tried: Iterable[Tried]) -> list[Item]:
     """Both versions of every answer that must be read before a change can be decided, each text once.
 
-    An item does not say which version it is, and has no position: the form shuffles them. Not among them is what a rule
-    labels (a decline) or what she read in the order of week 1; what she read here stays, so that she can go back.
+    An item does not say which version it is, has no position and no dates: the form shuffles them. Not among them is
+    what a rule labels (a decline) or what she read in the order of week 1; what she read here stays, so that she can
+    go back.
     """
     found: dict[tuple[str, str, str], Item] = {}
     for change in (one for one in tried if one.entry["verdict"] == "not decided"):
@@ -91,9 +92,14 @@ def changed_items(tried: Iterable[Tried]) -> list[Item]:
                 label = result.expert.current.get(question.id)
                 unread = label is None or label.position is None
                 if unread and needs_person(question, result.run.answers[question.id]):
-                    item = _item(result, question, None)
+                    item = _undated(_item(result, question, None))
                     found.setdefault(item.key, item)
     return list(found.values())
+
+
+def _undated(item: Item) -> Item:
+    """The item without dates: those of a mended document would tell which version it is."""
+    return replace(item, doc_updated="", passages=tuple(replace(p, updated="") for p in item.passages))
 
 
 def _item(result: Result, question: Question, position: int | None) -> Item:

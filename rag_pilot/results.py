@@ -187,6 +187,18 @@ class Result:
         """The share correct in each category, lang, source or group, of the answers that have a label."""
         return by_segment(self.questions, segment, outcomes(self.graded))
 
+    @cached_property
+    def laid_over(self) -> dict[str, str]:
+        """Documents that this run read otherwise than they stand in the pilot's own folder -> where it read them."""
+        own = {d.id: d.sha for d in self.pilot.documents(()).documents}
+        where: dict[str, str] = {}
+        for change in self.run.info.get("config", {}).get("changes", ()):
+            folder = self.pilot.data / "changes" / change / "documents"
+            if folder.is_dir():
+                inside = {d.id for d in self.pilot.documents((change,)).documents if own.get(d.id) != d.sha}
+                where |= {i: f"changes/{change}" for i in inside}
+        return where
+
     # -- causes --------------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -194,13 +206,13 @@ class Result:
         """What is known of the documents: which exist, are out of date, or lack what is expected of them."""
         stale = {d.id for d in self.documents.values() if self.pilot.why_stale(d)}
         texts = {d.id: TextFacts.of(d.text) for d in self.documents.values()}
-        lacking = {
-            q.id
-            for q in self.questions
-            if q.answerable and (here := [texts[d] for d in q.docs if d in texts])
-            if any(not any(t.hold(fact) for t in here) for fact in numbers_and_codes(q.expected))
-        }
-        return Facts(frozenset(self.documents), stale, lacking, self.built.passages, self.may_open)
+        lacking, holding = set[str](), set[str]()
+        for q in self.questions:
+            here, expected = [texts[d] for d in q.docs if d in texts], numbers_and_codes(q.expected)
+            if q.answerable and here and expected:
+                held = all(any(t.hold(fact) for t in here) for fact in expected)
+                (holding if held else lacking).add(q.id)
+        return Facts(frozenset(self.documents), stale, lacking, self.built.passages, self.may_open, holding)
 
     @cached_property
     def causes(self) -> dict[str, Cause]:

@@ -256,25 +256,31 @@ def _lists_as_tuples(value: Any) -> Any:
 # -- the lock ----------------------------------------------------------------------------------------------------------
 
 
+def as_locked(settings: Settings, locked: Mapping[str, Any]) -> bool:
+    """Whether the criteria and the number of changes are still those that were locked."""
+    return bool(locked["hash"] == _lockable(settings)["hash"])
+
+
+def _lockable(settings: Settings) -> dict[str, Any]:
+    criteria = [c.model_dump(mode="json", exclude_none=True) for c in settings.acceptance]
+    planned = settings.pilot.changes_planned
+    return {"criteria": criteria, "changes_planned": planned, "hash": fingerprint([criteria, planned])}
+
+
 def lock_criteria(path: Path, settings: Settings, today: date, author: str, why: str = "") -> Mapping[str, Any]:
     """Write the criteria with date and hash before the first run; an amendment needs a reason, which stays on record.
 
     Returns what is locked. Raises StaleError when pilot.toml differs from the lock and no reason is given.
     """
-    criteria = [c.model_dump(mode="json", exclude_none=True) for c in settings.acceptance]
-    entry = {
-        "date": today.isoformat(),
-        "author": author,
-        "criteria": criteria,
-        "changes_planned": settings.pilot.changes_planned,
-        "hash": fingerprint([criteria, settings.pilot.changes_planned]),
-    }
+    entry = {"date": today.isoformat(), "author": author, **_lockable(settings)}
     locked = read_lock(path)
     if locked and locked["hash"] == entry["hash"]:
         return locked
     if locked and not why.strip():
+        names = {"criteria": "the acceptance criteria", "changes_planned": "the changes planned (changes_planned)"}
+        differing = [words for name, words in names.items() if locked.get(name) != entry[name]]
         raise StaleError(
-            f"{path.name}: the acceptance criteria in pilot.toml are not those locked on {locked['date']}; restore "
+            f"{path.name}: {' and '.join(differing)} in pilot.toml are not those locked on {locked['date']}; restore "
             "them, or amend the lock with a reason: pilot.lock_acceptance(why='...'), which stays on record"
         )
     if locked:

@@ -30,12 +30,13 @@ def found(
     may_open=True,
     docs=(),
     passages=PASSAGES,
+    holding=(),
     **question,
 ):
     asked = Question(**{"id": "q", "question": "?", "doc": "fees", "quote": QUOTE, **question})
     hits = tuple({"id": p, "doc": p.split("#")[0]} for p in shown)
     answer = Answer("q", status, docs=docs, hits=hits, sha="s")
-    facts = Facts(set(documents), set(stale), set(lacking), passages, lambda _: may_open)
+    facts = Facts(set(documents), set(stale), set(lacking), passages, lambda _: may_open, set(holding))
     return cause(asked, answer, graded, label, facts)
 
 
@@ -72,6 +73,12 @@ def test_a_document_past_its_date_that_holds_the_answer_is_not_to_blame():
 def test_one_current_document_is_enough():
     assert found(["menu#1"], quote="", also=("rates",), stale=["fees"]).name == "not_retrieved"
     assert found(["menu#1"], quote="", also=("rates",), stale=["fees", "rates"]).name == "missing_or_stale"
+
+
+def test_a_document_past_its_date_that_holds_the_expected_numbers_is_not_the_cause():
+    assert found(quote="", stale=["fees"]).name == "missing_or_stale"
+    assert found(quote="", stale=["fees"], holding=["q"]).name == "wrong_despite_passage"
+    assert found(["menu#1"], quote="", stale=["fees"], holding=["q"]).name == "not_retrieved"
 
 
 def test_permission_goes_before_retrieval_and_after_staleness():

@@ -177,10 +177,13 @@ def test_only_differences_that_a_person_confirmed_count():
     known_before = {"read": False, "rule": False}
     known_after = {"read": False}
     pairs = confirmed((known_before, known_after), (judged_before, judged_after), {"same"}, seed=1)
-    assert pairs.before == {"same": True, "alike": False, "gain": None, "loss": None, "read": False, "rule": False}
-    assert pairs.after == {"same": True, "alike": False, "gain": None, "loss": None, "read": False, "rule": None}
+    unread = dict.fromkeys(("alike", "gain", "loss"))
+    assert pairs.before == {"same": True, "read": False, "rule": False} | unread
+    assert pairs.after == {"same": True, "read": False, "rule": None} | unread
     assert sorted(pairs.to_read) == ["gain", "loss", "rule"] and pairs.check == ("alike",)
-    assert compare(pairs.before, pairs.after, 0.05).not_measured == ("gain", "loss", "rule")
+    assert compare(pairs.before, pairs.after, 0.05).not_measured == ("alike", "gain", "loss", "rule")
+    pairs = confirmed((known_before, known_after), (judged_before, judged_after), {"same"}, seed=1, check=0)
+    assert (pairs.before["alike"], pairs.after["alike"], pairs.check) == (False, False, ())
 
 
 def test_a_lenient_judge_alone_never_keeps_a_change():
@@ -188,6 +191,9 @@ def test_a_lenient_judge_alone_never_keeps_a_change():
     pairs = confirmed(({}, {}), (before, after), set(), seed=1)
     assert len(pairs.to_read) == 30 and compare(pairs.before, pairs.after, 0.05).verdict == "not decided"
     read = {i: False for i in pairs.to_read}
+    waits = confirmed((read, read), (before, after), set(), seed=1)
+    assert compare(waits.before, waits.after, 0.05).verdict == "not decided"  # what the judge overlooks is not read yet
+    read |= {i: before[i] for i in waits.check}
     pairs = confirmed((read, read), (before, after), set(), seed=1)
     assert compare(pairs.before, pairs.after, 0.05).verdict == "not shown"
 
@@ -197,6 +203,13 @@ def test_pairs_are_read_in_a_seeded_random_order_and_twenty_alike_are_checked():
     one, two = (confirmed(({}, {}), (before, after), set(), seed) for seed in (1, 2))
     assert set(one.to_read) == set(two.to_read) and one.to_read != two.to_read != tuple(sorted(two.to_read))
     assert len(one.check) == 20 and one == confirmed(({}, {}), (before, after), set(), 1)
+
+
+def test_an_unchanged_answer_is_no_difference_even_if_nobody_read_it():
+    before, after = {"a": False, "b": None, "c": None}, {"a": True, "b": None, "c": None}
+    found = compare(before, after, 0.6, "correct", {"b"})
+    assert (found.n, found.before.n, found.not_measured, found.difference) == (2, 1, ("c",), 0.5)
+    assert compare(before, after, 0.6, "correct", {"b", "c"}).verdict == "kept"
 
 
 def test_the_pairs_to_check_stay_the_same_while_they_are_read():

@@ -141,6 +141,12 @@ def add_xml(document, xml: str):
     body.insert(len(body) - 1, parse_xml(xml.replace(">", f" {nsdecls('w')}>", 1)))
 
 
+def test_docx_date_of_the_template_of_programs_is_no_date():
+    file = io.BytesIO()
+    docx.Document().save(file)
+    assert docx_to_markdown(file.getvalue()).updated == ""
+
+
 def test_docx_tables_stand_at_their_place():
     document = docx.Document()
     document.add_heading("Fees", 1)

@@ -12,12 +12,15 @@ import pytest
 from bs4 import BeautifulSoup
 from tiny import SECRET, notebook, run_and_label, tiny_pilot
 
+from rag_pilot.building import Variant
 from rag_pilot.errors import AccessError, DataError, PilotError
 from rag_pilot.ledger import Ledger
 from rag_pilot.pilot import Pilot
+from rag_pilot.reporting import tables
 from rag_pilot.reporting.export import convert, execute, export
 from rag_pilot.reporting.pages import Page, front_page, stamp
 from rag_pilot.reporting.tasks import owners_tasks, visible, write_tasks
+from rag_pilot.results import Result
 
 PLAN = "# 00 · Plan\n\n**Before day 1 · about 45 minutes**\n\nYou agree on a *success*.\n\n*Reads* nothing"
 CELLS = (
@@ -312,6 +315,28 @@ def test_tasks_name_document_owner_questions_and_keep_what_is_marked_done(pilot:
     path.write_text(text.replace("travel,\n", "travel,2026-02-01\n"), encoding="utf-8")
     write_tasks(path, tasks)
     assert path.read_text(encoding="utf-8").endswith(",2026-02-01\n")
+
+
+def test_a_document_mended_for_a_run_only_is_a_task_until_its_new_version_stands_in_place(tmp_path: Path) -> None:
+    pilot = tiny_pilot(tmp_path)
+    overlay = pilot.data / "changes" / "mended" / "documents"
+    overlay.mkdir(parents=True)
+    for name in ("travel", "salaries"):
+        text = (pilot.data / "documents" / f"{name}.md").read_text(encoding="utf-8")
+        (overlay / f"{name}.md").write_text(text.replace("euros", "EUR"), encoding="utf-8")
+    pilot.lock_acceptance()
+    variant = Variant(pilot.settings, ("mended",))
+    result = Result(pilot, pilot.run("mended", variant), pilot.build(variant))
+    mended = {t.document: t for t in owners_tasks(result) if "changes/mended" in t.missing}
+    assert set(mended) == {"travel", "salaries"} and mended["travel"].owner == "Head of travel"
+    shown, left_out = visible(list(mended.values()), result)
+    assert [t.document for t in shown] == ["travel"] and left_out == 1  # hr alone may know of the other
+    assert ">salaries<" not in tables.tasks(result)
+    for name in ("travel", "salaries"):
+        (pilot.data / "documents" / f"{name}.md").write_bytes((overlay / f"{name}.md").read_bytes())
+    opened = Pilot.open("tiny", tmp_path)
+    result = Result(opened, opened.run("mended", variant), opened.build(variant))
+    assert not [t for t in owners_tasks(result) if "changes/mended" in t.missing]
 
 
 def test_the_environment_is_as_it_was_after_an_export(report: Path) -> None:

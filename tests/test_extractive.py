@@ -39,6 +39,14 @@ def test_the_share_of_words_that_must_be_held_decides() -> None:
     assert said(*half, coverage=0.9) == NOT_FOUND
 
 
+def test_a_sentence_goes_on_where_the_file_only_breaks_its_line() -> None:
+    wrapped = "The small ferry stays in harbour from 14 metres\nper second. Others sail.\n- Ask the\n  bosun.\n- Wait."
+    assert said("When does the small ferry stay in harbour?", wrapped) == (
+        "The small ferry stays in harbour from 14 metres per second. [1]"
+    )
+    assert said("Should I ask the bosun?", wrapped) == "Ask the bosun. [1]"
+
+
 def test_a_row_of_a_table_is_told_with_its_column_heads() -> None:
     table = "| Form | Deadline |\n|---|:--:|\n| T-7 | Friday |\n| T-8 | Monday |"
     assert said("What is the deadline of form T-8?", table) == "Form: T-8; Deadline: Monday [1]"

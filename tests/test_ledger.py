@@ -1,6 +1,7 @@
 """Week 2: what is written before a run, what after it, and that nothing is decided twice."""
 
 import json
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -70,8 +71,8 @@ def test_an_equal_pair_of_runs_is_read_back_and_not_decided_twice(pilot):
 
 def test_a_changed_answer_that_nobody_read_is_not_measured_and_goes_to_the_expert(pilot):
     tried = Ledger(pilot).attempt("mended")
-    assert tried.comparison.not_measured == ("q6",)
-    assert "q6" in tried.to_read
+    assert tried.comparison.not_measured == ("q2", "q6")  # the answer to q2 quotes the limit too
+    assert set(tried.to_read) == {"q2", "q6"}
     assert tried.comparison.verdict == "not shown"  # one question is within luck, whatever she says
     assert Ledger(pilot).kept() == ()
 
@@ -178,11 +179,15 @@ LIMITS = {"hotel": "95", "taxi": "30", "train": "80", "meals": "40", "parking": 
 @pytest.fixture
 def outdated(tmp_path: Path) -> Pilot:
     """Six limits that are out of date in the documents and mended by a change."""
-    pilot = tiny_pilot(tmp_path)
+    return with_limits(tmp_path, LIMITS)
+
+
+def with_limits(root: Path, limits: dict[str, str]) -> Pilot:
+    pilot = tiny_pilot(root)
     path = pilot.data / "pilot.toml"
     path.write_text(path.read_text(encoding="utf-8") + PLANNED[PLANNED.rindex("[[change]]") :], encoding="utf-8")
     rows = []
-    for name, euros in LIMITS.items():
+    for name, euros in limits.items():
         text = f"---\ngroups: [all-staff]\nowner: Finance\n---\n# {name}\n\nThe {name} limit is {euros} euros.\n"
         for folder, new in (("documents", text), ("changes/mended/documents", text.replace(euros, f"1{euros}"))):
             (pilot.data / folder).mkdir(parents=True, exist_ok=True)
@@ -191,7 +196,7 @@ def outdated(tmp_path: Path) -> Pilot:
         rows.append(json.dumps({**question, "groups": [], "answerable": True}) + "\n")
     with (pilot.data / "questions.jsonl").open("a", encoding="utf-8") as file:
         file.writelines(rows)
-    opened = Pilot.open("tiny", tmp_path)
+    opened = Pilot.open("tiny", root)
     opened.lock_acceptance()
     return opened
 
@@ -216,12 +221,38 @@ def test_the_expert_reads_both_versions_shuffled_and_her_labels_decide(outdated)
     assert tried.entry["verdict"] == "not decided"
     form = changes_form([tried])
     read = read_all(form, lambda item: "1" if item.expected.split()[0] in item.answer else "3")
+    assert not any(item.doc_updated or item.passages[0].updated for item in form.session.queue)
     new = ["limit is 1" in text for text in read]
     assert sorted(set(read)) == sorted(read) and new.count(True) == new.count(False) == len(LIMITS)
     assert new not in ([True] * 6 + [False] * 6, [False] * 6 + [True] * 6, [True, False] * 6, [False, True] * 6)
     again = Ledger(outdated).attempt("mended")
     assert (again.entry["verdict"], again.comparison.fixed) == ("kept", tuple(sorted(LIMITS)))
     assert "No changed answer" in changes_form([again]).data
+
+
+def test_a_judge_that_is_not_admitted_calls_no_pair_alike(tmp_path):
+    """It scores all old and new answers alike (the word expected is not said): more than the twenty of a check."""
+    limits = {f"limit{n}": str(10 + n) for n in range(24)}
+    pilot = with_limits(tmp_path, limits)
+    questions = pilot.data / "questions.jsonl"
+    text = questions.read_text(encoding="utf-8")
+    questions.write_text(re.sub(r'"expected": "1\d\d euros"', '"expected": "ask Finance"', text), encoding="utf-8")
+    tried = Ledger(Pilot.open("tiny", tmp_path)).attempt("mended")
+    assert set(tried.to_read) >= set(limits) and tried.entry["verdict"] == "not decided"
+    assert len(changed_items([tried])) >= 2 * len(limits)
+
+
+def test_a_change_beyond_those_planned_is_passed_over_and_the_others_stand(outdated):
+    path = outdated.data / "pilot.toml"
+    more = PLANNED[PLANNED.rindex("[[change]]") :].replace('"mended"', '"more"').replace('"correct"', '"hit5"')
+    path.write_text(path.read_text(encoding="utf-8") + more + 'set = { "retrieval.k" = 2 }\n', encoding="utf-8")
+    ledger = Ledger(Pilot.open("tiny", outdated.data.parents[1]))
+    ledger.attempt("more")
+    path.write_text(path.read_text(encoding="utf-8").replace('"more"', '"third"'), encoding="utf-8")
+    ledger = Ledger(Pilot.open("tiny", outdated.data.parents[1]))
+    tried = ledger.attempt_all()
+    assert "used" not in ledger.skipped.get("mended", "")
+    assert "changes_planned" in ledger.skipped["third"] and "third" not in [t.change.name for t in tried]
 
 
 def test_an_interrupted_reading_goes_on_where_it_stopped(outdated):

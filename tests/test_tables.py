@@ -601,6 +601,17 @@ def test_criteria_say_whether_they_are_locked_and_what_was_amended(pilot: Pilot)
     assert "a typing slip" in tables.criteria(["x"], LOCK)
 
 
+def test_criteria_that_were_changed_since_the_lock_are_not_shown_as_agreed(pilot: Pilot):
+    locked, lines = pilot.lock_acceptance(), what_can_be_shown(pilot.settings, pilot.questions)
+    assert "not what was locked" not in tables.criteria(lines, locked, pilot.settings)
+    changed = pilot.settings.changed({"pilot.changes_planned": pilot.settings.pilot.changes_planned + 1})
+    page = tables.criteria(lines, locked, changed)
+    assert "not what was locked" in page and "What was agreed" not in page
+    amended = {**locked, "changes_planned": locked["changes_planned"] + 1, "why": "one more", "amends": locked}
+    assert f"{locked['changes_planned']} change" in soup(tables.agreed(amended)).get_text()
+    assert "planned, now" in soup(tables.agreed(amended)).get_text()
+
+
 def test_stamp_names_run_date_fingerprint_and_limits(result: Result):
     found = dict(grid(tables.stamp(result), "This run"))
     assert found["Run"] == result.run.id

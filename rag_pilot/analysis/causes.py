@@ -26,8 +26,8 @@ ALL_CAUSES = (*CAUSES, *OTHER_CAUSES)
 class Facts:
     """What is known of the documents of a run.
 
-    `documents` are the ids that exist, `stale` those past their date, `lacking` the questions whose expected numbers
-    stand in none of their documents, `passages` those of the run's index by id.
+    `documents` are the ids that exist, `stale` those past their date, `lacking` the questions some of whose expected
+    numbers stand in none of their documents, `holding` those all of whose do, `passages` those of the run's index.
     """
 
     documents: AbstractSet[str]
@@ -35,6 +35,7 @@ class Facts:
     lacking: AbstractSet[str]
     passages: Mapping[str, Passage]
     may_open: Callable[[Question], bool]
+    holding: AbstractSet[str] = frozenset()
 
     @cached_property
     def folded(self) -> Mapping[str, Sequence[str]]:
@@ -89,7 +90,7 @@ def _rule(question: Question, answer: Answer, label: Label | None, facts: Facts)
     if label is not None and label.stale:
         return "missing_or_stale", f"the expert says that it is out of date: {named}"
     if not in_documents:
-        if existing <= facts.stale:
+        if existing <= facts.stale and question.id not in facts.holding:
             return "missing_or_stale", f"past its date: {named}"
         if question.id in facts.lacking:
             return "missing_or_stale", f"does not hold the expected numbers: {named}"

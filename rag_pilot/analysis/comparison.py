@@ -27,6 +27,10 @@ CHANGED_FROM = 10
 """Under ten changed questions the interval of a mean difference cannot be relied on (simulated for this project)."""
 
 
+class SpentLevelError(DataError):
+    """A change beyond those that were planned: no level is left for it."""
+
+
 def mcnemar(fixed: int, broken: int) -> float:
     """The exact one-sided p of at least so many fixed among the changed questions (McNemar 1947); 1 if none changed."""
     return float(special.bdtrc(fixed - 1, fixed + broken, 0.5)) if fixed else 1.0
@@ -42,9 +46,10 @@ def level(changes_planned: int, verdicts: Sequence[str]) -> float:
         raise DataError(f"verdict {unknown[0]!r} is unknown; expected one of {', '.join(VERDICTS)}")
     spent = [v for v in verdicts if v != "not decided"]
     if len(spent) >= changes_planned:
-        raise DataError(
-            f"{len(spent)} changes are decided and {changes_planned} were planned; one more needs fresh questions, "
-            "for these have been used up"
+        raise SpentLevelError(
+            f"{len(spent)} changes are decided and {changes_planned} were planned, which uses up what these questions "
+            "can decide: take the change out of pilot.toml or plan it with fresh questions; raising changes_planned "
+            "now is an amendment of what was locked, with a reason that stays on record"
         )
     share = TOTAL_LEVEL / changes_planned
     current = share
@@ -91,6 +96,7 @@ class Comparison:
 
     measure: str
     verdict: str  # kept | not shown | not decided
+    n: int  # questions with an outcome in both runs, or without any difference
     before: Share
     after: Share
     fixed: tuple[str, ...]
@@ -107,38 +113,45 @@ class Comparison:
 
 
 def compare(
-    before: Mapping[str, bool | None], after: Mapping[str, bool | None], at_level: float, measure: str = "correct"
+    before: Mapping[str, bool | None],
+    after: Mapping[str, bool | None],
+    at_level: float,
+    measure: str = "correct",
+    unchanged: Collection[str] = (),
 ) -> Comparison:
     """Compare good outcomes by question id at the level given by `level`.
 
     Where an outcome is not measured (None), the change is kept if it would be with all of them against it, not shown
-    if it would not be with all of them for it, and else not decided; p is the one with all against it. Nor is there a
-    verdict if the sets differ.
+    if it would not be with all of them for it, and else not decided; p is the one with all against it. A question whose
+    answer is `unchanged` is no difference, whether anybody read it or not. There is no verdict if the sets differ.
     """
     shared = sorted(before.keys() & after.keys())
     only_before, only_after = sorted(before.keys() - after.keys()), sorted(after.keys() - before.keys())
     measured = [q for q in shared if before[q] is not None and after[q] is not None]
-    absent = [q for q in shared if before[q] is None or after[q] is None]
+    unmeasured = [q for q in shared if before[q] is None or after[q] is None]
+    absent = [q for q in unmeasured if q not in unchanged]
     fixed = [q for q in measured if after[q] and not before[q]]
     broken = [q for q in measured if before[q] and not after[q]]
     may_fix = sum(before[q] is not True and after[q] is not False for q in absent)
     may_break = sum(before[q] is not False and after[q] is not True for q in absent)
     p = mcnemar(len(fixed), len(broken) + may_break)
-    if only_before or only_after or not measured:
+    n = len(measured) + len(unmeasured) - len(absent)
+    if only_before or only_after or not n:
         verdict = "not decided"
     elif p <= at_level:
         verdict = "kept"
     else:
         verdict = "not decided" if mcnemar(len(fixed) + may_fix, len(broken)) <= at_level else "not shown"
-    n = len(measured)
-    missing = {"not measured": len(absent)} if absent else {}
-    good = Share(sum(bool(before[q]) for q in measured), n, missing)
+    missing = {"not measured": len(absent), "unchanged, not graded": len(unmeasured) - len(absent)}
+    missing = {why: count for why, count in missing.items() if count}
+    good = Share(sum(bool(before[q]) for q in measured), len(measured), missing)
     interval = bonett_price(len(fixed), len(broken), n)
     return Comparison(
         measure=measure,
         verdict=verdict,
+        n=n,
         before=good,
-        after=Share(sum(bool(after[q]) for q in measured), n, missing),
+        after=Share(sum(bool(after[q]) for q in measured), len(measured), missing),
         fixed=tuple(fixed),
         broken=tuple(broken),
         only_before=tuple(only_before),
@@ -146,7 +159,7 @@ def compare(
         not_measured=tuple(absent),
         difference=(len(fixed) - len(broken)) / n if n else None,
         interval=interval,
-        article_margin=normal_margin(good.value, n) if good.value is not None else None,
+        article_margin=normal_margin(good.value, good.n) if good.value is not None else None,
         p=p,
         level=at_level,
         words=_words(verdict, fixed, broken, n, interval, p, at_level, only_before, only_after, absent),
@@ -171,7 +184,8 @@ def _words(
             f"{len(only_after)} only after). Run both over the same set."
         )
     if interval is None:
-        return "No verdict: no question was measured in both runs."
+        waiting = f"; {_questions(absent)} not measured would decide: read them" if absent else ""
+        return f"No verdict: no question was measured in both runs{waiting}."
     if not fixed and not broken and not absent:
         return f"Not shown: no difference in any of {n} questions."
     points = 100 * (len(fixed) - len(broken)) / n
@@ -183,9 +197,13 @@ def _words(
     if verdict == "kept":
         return f"Kept. {seen} Measured on the questions that prompted it; expect less."
     if verdict == "not shown":
-        surely = f" Reading the {len(absent)} not measured could not change that." if absent else ""
+        surely = f" Reading {_questions(absent)} not measured could not change that." if absent else ""
         return f"Not shown. {seen}{surely} It may stay for other reasons, marked unproven."
-    return f"Not decided. {seen} The {len(absent)} questions not measured would decide; read them."
+    return f"Not decided. {seen} Only {_questions(absent)} not measured can decide: read them."
+
+
+def _questions(ids: Sequence[str]) -> str:
+    return f"the {len(ids)} questions" if len(ids) != 1 else "the one question"
 
 
 # -- which pairs the expert reads ------------------------------------------------------------------------------------
@@ -212,7 +230,8 @@ def confirmed(
 
     `known` are outcomes before and after by rule or expert, `judged` by the judge; an unchanged answer is no
     difference. A pair that the judge scores differently is not measured (None) until both its versions are known; one
-    that it scores alike is a tie. Of those `check` are drawn by seed and read; which ones does not move as she reads.
+    that it scores alike is a tie, but for `check` of them, drawn by seed: those are not measured either until a person
+    has read them, and which ones does not move as she reads.
     """
     before: dict[str, bool | None] = {}
     after: dict[str, bool | None] = {}
@@ -235,6 +254,8 @@ def confirmed(
             to_read.append(q)
     drawn = random.Random(seed).sample(alike, min(check, len(alike)))
     unread = [q for q in drawn if q not in to_read and None in (known[0].get(q), known[1].get(q))]
+    for q in unread:
+        before[q], after[q] = known[0].get(q), known[1].get(q)
     return Pairs(before, after, tuple(random.Random(seed).sample(to_read, len(to_read))), tuple(unread))
 
 

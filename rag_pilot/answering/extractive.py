@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ..corpus.sentences import sentences
@@ -17,6 +17,7 @@ from ..retrieval.keyword import tokenizer
 from .answerer import NOT_FOUND, Prompt, Reply
 from .citations import without_citations
 
+_BEGINS = re.compile(r"\s*(?:[-*+>#|]|\d+[.)]\s|<!--)")  # a line that goes on with nothing before it
 _STEM = 5  # letters compared: enough to join 'approves' and 'approval', 'urlop' and 'urlopu'
 _RANK_WORTH = 0.03  # what a passage loses per rank, as a share of the question's words
 
@@ -66,12 +67,26 @@ def extractive(sentences_at_most: int = 2, coverage: float = 0.2) -> Callable[[s
     return answer
 
 
+def _unwrapped(lines: list[str]) -> Iterator[str]:
+    """The lines, those of one paragraph or list item as one: where a file breaks its lines, no sentence ends."""
+    whole: list[str] = []
+    for line in [*lines, ""]:
+        if not line.strip() or _BEGINS.match(line):
+            if whole:
+                yield " ".join(whole)
+            whole = []
+        if line.lstrip().startswith(("#", "|")) or not line.strip():
+            yield line
+        else:
+            whole.append(line.strip() if whole else line)
+
+
 def _lines(number: int, text: str, hit: Hit, stems: Callable[[str], frozenset[str]]) -> list[_Line]:
     """The sentences of a passage and the rows of its tables, a row told with its column heads."""
     about = stems(" ".join([hit.get("title", ""), *hit.get("headings", ())]))
     found: list[_Line] = []
     head: list[str] = []
-    for line in without_citations(text).split("\n"):
+    for line in _unwrapped(without_citations(text).split("\n")):
         if line.lstrip().startswith("#") or not line.strip():
             head = []
             continue

@@ -39,6 +39,9 @@ _NOTES = {
 }
 
 
+_TEMPLATE_DATE = "2013-12-23"  # of the empty file that python-docx writes into: files made by programs keep it
+
+
 def docx_to_markdown(data: bytes) -> Converted:
     """The body of a Word file with its text boxes, footnotes and endnotes."""
     open_package(data, ".docx")
@@ -51,6 +54,7 @@ def docx_to_markdown(data: bytes) -> Converted:
         return Converted(text, notes=notes)  # python-docx would invent a title and a date
     core = document.core_properties
     updated = core.modified.date().isoformat() if core.modified else ""
+    updated = "" if updated == _TEMPLATE_DATE else updated
     return Converted(text, title=core.title, updated=updated, notes=notes)
 
 

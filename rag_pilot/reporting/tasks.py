@@ -31,7 +31,8 @@ class Task:
 def owners_tasks(result: Result) -> list[Task]:
     """The tasks that follow from the bad answers of a run, those with the most questions first.
 
-    Only bad answers with a label and the cause missing_or_stale lead to a task. Nothing is hidden: this is for owners.
+    Bad answers with a label and the cause missing_or_stale lead to a task, and documents that the run read as a change
+    has mended them, while the old ones are still in place. Nothing is hidden: this is for owners.
     """
     by_id = {q.id: q for q in result.questions}
     found: dict[str, list[tuple[str, str]]] = {}
@@ -43,6 +44,9 @@ def owners_tasks(result: Result) -> list[Task]:
         name = by_id[i].doc or ", ".join(sorted(by_id[i].docs))
         found.setdefault(name, []).append((i, by_id[i].question))
         details.setdefault(name, {})[cause.detail] = None
+    for name, change in result.laid_over.items():
+        found.setdefault(name, [])
+        details.setdefault(name, {})[f"mended for this run only: put the version of {change} in its place"] = None
     return [
         Task(
             name,
@@ -56,7 +60,9 @@ def owners_tasks(result: Result) -> list[Task]:
 
 def visible(tasks: Sequence[Task], result: Result) -> tuple[list[Task], int]:
     """The tasks that the pilot's readers may see whole, and how many are left out."""
-    shown = [t for t in tasks if not any(result.hidden(i) for i, _ in t.questions)]
+    readers = result.pilot.readers
+    closed = {d.id for d in result.documents.values() if not d.groups & readers}
+    shown = [t for t in tasks if t.document not in closed and not any(result.hidden(i) for i, _ in t.questions)]
     return shown, len(tasks) - len(shown)
 
 

@@ -118,7 +118,7 @@ def _ms(seconds: float | None, absent: str = NOT_MEASURED) -> str:
 def progress(result: Result) -> Html:
     """How many of the answers that need a person are labelled, and what to do next."""
     done, wanted = result.labelled
-    stale, beyond = len(result.expert.stale), len(result.sample.beyond)
+    stale, beyond = len(set(result.expert.stale) & set(result.to_read)), len(result.sample.beyond)
     later = [q for q in result.sample.beyond if q not in set(result.to_read)]
     if not wanted:
         step = "No answer of this run needs a person: every label follows by rule."
@@ -127,7 +127,7 @@ def progress(result: Result) -> Html:
     else:
         step = "Done. Next: notebook 06, the result of week 1."
     hints = [
-        f"{plural(stale, 'label')} belong to an earlier text of the answer: read the new one." if stale else "",
+        f"{plural(stale, 'answer')} labelled with an earlier text: read the new one." if stale else "",
         f"{plural(beyond, 'label')} wait until the answer to question {result.sample.waiting} is labelled."
         if beyond and result.sample.waiting
         else "",
@@ -231,7 +231,9 @@ def four_way(found: FourWay) -> Html:
         listing(
             (
                 f"Of the questions that can be answered, {found.answered.text()} were answered.",
-                f"Of those that cannot, {found.rightly_declined.text()} were declined, as they should be.",
+                f"Of those that cannot, {found.rightly_declined.text()} were declined, as they should be."
+                if found.rightly_declined.n
+                else "No question was asked that they cannot answer: whether the system declines rightly is not known.",
             )
         ),
         table("Answered or declined", ("Questions", *used, "All"), rows),

@@ -8,7 +8,7 @@ from typing import Any
 from ...analysis.cost import Prices, Usage, monthly_cost, what_if
 from ...analysis.decision import Decision, Judgement
 from ...answering.answerer import INSTRUCTIONS
-from ...settings import Settings
+from ...settings import Settings, as_locked
 from ..html import NOT_MEASURED, Html, element, join, listing, note, paragraph, section, table, tag
 from ..words import DECISION, MEASURE, plain, plural
 
@@ -61,11 +61,21 @@ def cost_plan(settings: Settings) -> Html:
     )
 
 
-def criteria(lines: Sequence[str], locked: Mapping[str, Any] | None) -> Html:
-    """The acceptance criteria with what the questions can show of each, and whether they are locked."""
+def criteria(lines: Sequence[str], locked: Mapping[str, Any] | None, settings: Settings | None = None) -> Html:
+    """The acceptance criteria with what the questions can show of each, and whether they are locked.
+
+    `settings`, where given, are held against the lock: what was changed since is not shown as agreed.
+    """
     names = [c.get("name", "") for c in locked["criteria"]] if locked else []
     named = names if len(names) == len(lines) else [str(n) for n in range(1, len(lines) + 1)]
-    if locked:
+    differs = settings is not None and locked is not None and not as_locked(settings, locked)
+    if locked and differs:
+        state = paragraph(
+            tag("not what was locked", "bad"),
+            f" pilot.toml was changed since {locked['date']}: restore it, or amend the lock with a reason. Below: what "
+            "pilot.toml says now.",
+        )
+    elif locked:
         state = paragraph(
             tag("locked", "good"),
             f" on {locked['date']} by {locked['author']}, {plural(locked['changes_planned'], 'change')} planned, "
@@ -77,7 +87,10 @@ def criteria(lines: Sequence[str], locked: Mapping[str, Any] | None) -> Html:
     return section(
         state,
         table(
-            "What was agreed, and what these questions can show", ("Criterion", "In numbers"), rows, empty="none yet"
+            f"{'What pilot.toml says' if differs else 'What was agreed'}, and what these questions can show",
+            ("Criterion", "In numbers"),
+            rows,
+            empty="none yet",
         ),
         listing(amended) if (amended := _amendments(locked)) else None,
         note("Between the two counts the result is 'not decided by this many questions'."),
@@ -103,6 +116,8 @@ def _amendments(locked: Mapping[str, Any] | None) -> list[str]:
     while entry and "amends" in entry:
         older = entry["amends"]
         was = [_limit(c) for c in older["criteria"] if c not in entry["criteria"]]
+        if (planned := older.get("changes_planned")) != (now := entry.get("changes_planned")):
+            was.append(f"{plural(planned or 0, 'change')} planned, now {now}")
         before = f"before, as of {older['date']}: {', '.join(was)}" if was else f"before: as of {older['date']}"
         told.append(f"Amended on {entry['date']} by {entry['author']} ({before}): {entry['why']}")
         entry = older

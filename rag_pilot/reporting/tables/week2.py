@@ -22,7 +22,7 @@ def tried(one: Tried) -> Html:
         ("Cause that it is to mend", cause_name(change.cause)),
         ("Before", c.before.text()),
         ("After", c.after.text()),
-        ("Fixed / broken", f"{len(c.fixed)} / {len(c.broken)} of {plural(c.before.n, 'question')}"),
+        ("Fixed / broken", f"{len(c.fixed)} / {len(c.broken)} of {plural(c.n, 'question')}"),
         ("Difference", _difference(c.difference, c.interval)),
         ("Margin of a single score, for comparison", _points(c.article_margin, sign=False)),
         ("Chance of so good a result without any effect (p)", f"{c.p:.4f}"),
@@ -37,8 +37,8 @@ def tried(one: Tried) -> Html:
         _moved("Fixed", c.fixed, one),
         _moved("Broken", c.broken, one),
         _moved("Not measured", c.not_measured, one) if c.not_measured else None,
-        note(f"The expert reads both versions of {plural(len(unread), 'question')}: {', '.join(unread)}.")
-        if unread
+        note(f"The expert reads both versions of {plural(len(unread), 'question')} above: {', '.join(unread)}.")
+        if unread and one.entry["verdict"] == "not decided"
         else None,
     )
 
@@ -97,13 +97,14 @@ def ledger(lines: Sequence[Mapping[str, Any]]) -> Html:
     verdicts = [line for line in lines if line.get("event") == "verdict"]
     waiting = [line for name, line in planned.items() if name not in {v["name"] for v in verdicts}]
     rows = [_entry(v, planned.get(v["name"], {})) for v in verdicts] + [_entry(w, w) for w in waiting]
-    kept = sum(v["verdict"] == "kept" for v in verdicts)
+    last = {v["name"]: v["verdict"] for v in verdicts}
+    kept = sum(verdict == "kept" for verdict in last.values())
     head = ("Change", "Verdict", "Date", "Believed before", "Fixed / broken", "Difference", "p / level")
     return section(
         table("Changes tried", head, rows, empty="none so far"),
         note(
-            f"{kept} of {plural(len(verdicts), 'verdict')} kept. A verdict is never revised. Kept gains were measured "
-            "on the questions that prompted them: expect less."
+            f"{kept} of {plural(len(last), 'change')} kept. A verdict is never revised; one that waits follows "
+            "later. Kept gains were measured on the questions that prompted them: expect less."
         )
         if verdicts
         else None,
