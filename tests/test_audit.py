@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import SECRET, notebook, run_and_label, tiny_pilot
 
+from rag_pilot.__main__ import main
 from rag_pilot.analysis.shares import Share
 from rag_pilot.answering.answerer import INSTRUCTIONS, LLM, answer
 from rag_pilot.audit import CACHE, FILTER, HITS, PROMPT, RUN_FILE, TEXT, Audit, Rights, audit, audit_pages
@@ -282,6 +283,17 @@ def test_a_run_file_with_a_foreign_passage_fails_the_run(result, planted):
     for found, colour in ((result.audit, "rp-good"), (fresh.audit, "rp-bad")):
         assert colour in tables.leak_audit(found)
         assert colour in tables.retrievers({"run": fresh.retrieval}, {}, {"run": found})
+
+
+def test_a_leak_in_the_run_file_ends_the_command_with_1_and_names_stage_and_question(result, monkeypatch, capsys):
+    monkeypatch.chdir(result.pilot.data.parents[1])
+    assert main(["run", "tiny"]) == 0 and "questions with a leak: 0 of 6" in capsys.readouterr().out
+    path = result.run.folder / "answers.jsonl"
+    row = json.loads(path.read_text(encoding="utf-8").splitlines()[0])
+    said = json.dumps({**row, "text": f"Band 7 pays {SECRET} euros a year."})
+    path.write_text("\n".join([said, *path.read_text(encoding="utf-8").splitlines()[1:]]) + "\n", encoding="utf-8")
+    assert main(["run", "tiny"]) == 1
+    assert "questions with a leak: 1 of 6\n  run file: 1 of 6 (q1)\n" in capsys.readouterr().out
 
 
 def test_the_criterion_counts_leaks_of_the_audit(result):

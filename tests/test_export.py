@@ -29,6 +29,7 @@ CELLS = (
     'from IPython.display import HTML\nHTML(\'<img alt="far away" src="http://127.0.0.1:9/far.png">\')',
     "print('accuracy', 40 + 2)",
 )
+BAR = "from rag_pilot.progress import progress\nlist(progress(range(30), 'counting', 30))[-1]"
 RESULT = "from rag_pilot import Ledger, failures, tables\ntables.failures(failures(Ledger(Pilot.open()).result()))"
 
 
@@ -57,7 +58,7 @@ def report(pilot: Pilot) -> Iterator[Path]:
     book.cells[4].metadata["tags"] = ["skip-execution"]
     book.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": {"state": {}, "version_major": 2}}
     nbformat.write(book, first)
-    notebook(folder / "06_week1.ipynb", "# 06 · Week 1\n\nYou get the score.", CELLS[0], RESULT)
+    notebook(folder / "06_week1.ipynb", "# 06 · Week 1\n\nYou get the score.", CELLS[0], RESULT, BAR)
     yield export(pilot, folder).parent
 
 
@@ -157,6 +158,11 @@ def test_a_form_leaves_a_note_and_neither_its_repr_nor_its_state(report: Path) -
 
 
 @pytest.mark.slow
+def test_a_progress_bar_leaves_nothing_on_a_page(report: Path) -> None:
+    page = (report / "06_week1.html").read_text(encoding="utf-8")
+    assert ">29<" in re.sub(r"\s", "", page) and "Here the notebook has a form" not in page and "counting" not in page
+
+
 @pytest.mark.browser
 def test_no_page_makes_a_request_in_a_browser(report: Path, page: Any) -> None:
     for path in report_pages(report):

@@ -187,8 +187,10 @@ def test_a_hit_names_our_document_and_carries_text_score_and_groups_but_no_simil
 
 def test_where_the_address_ignores_the_filter_nothing_is_shown_and_no_file_is_named(store: Store) -> None:
     store.filters = False
-    with pytest.raises(AccessError, match="does not apply attribute filters") as fault:
-        docs(store, "staff")
+    for files in (store.files, store.files[3:4], store.files[4:]):  # one that nobody marked, one marked by the word
+        store.files = files
+        with pytest.raises(AccessError, match="does not apply attribute filters") as fault:
+            docs(store, "staff")
     assert not re.search("pay|plan|open|band", str(fault.value))
     asked = [Question("q", "how many a year", doc="leave", groups=frozenset({"staff"}))]
     run = run_eval(asked, HostedSearch(store.table()), lambda _: "NOT_FOUND")
