@@ -27,6 +27,7 @@ STREET = (
     "analysis",
     "evaluation",
     "building",
+    "reindex",
     "pilot",
     "results",
     "ledger",
