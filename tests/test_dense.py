@@ -22,7 +22,12 @@ def small_blocks(monkeypatch):
 
 
 def unit(rng: np.random.Generator, count: int, dimension: int = 6) -> np.ndarray:
-    vectors = rng.integers(-2, 3, size=(count, dimension)) + rng.normal(scale=1e-5, size=(count, dimension))
+    """Vectors of few directions, nearly: many cosines are one when they are rounded, and none is before."""
+    vectors = (
+        np.eye(dimension)[rng.integers(3, size=count)]
+        + rng.integers(0, 2, (count, 1)) / 2
+        + rng.normal(scale=1e-5, size=(count, dimension))
+    )
     return np.float32(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
@@ -66,6 +71,14 @@ def test_a_copy_made_for_one_set_of_passages_never_serves_another(seed, asked):
     for wanted in [*asked, *asked, asked[0], asked[0]]:
         rows = np.array(sorted(wanted))
         assert index.near(query, rows)[0] == pytest.approx(vectors[rows] @ query[0], abs=1e-6)
+
+
+def test_exact_cosines_are_those_of_double_precision():
+    rng = np.random.default_rng(3)
+    vectors = rng.normal(size=(20_001, 384))
+    vectors = np.float32(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+    exact = Dense(vectors[1:], np.arange(20_000)).exact(vectors[0], np.arange(20_000))
+    assert exact.tolist() == np.round(vectors[1:].astype(float) @ vectors[0].astype(float), 4).tolist()
 
 
 def test_no_copy_is_made_beyond_the_bound_on_memory(monkeypatch):

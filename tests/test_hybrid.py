@@ -233,6 +233,16 @@ def test_many_queries_at_once_give_the_hits_and_lists_of_one_at_a_time(rows, que
     assert [found.lists for found in together] == [found.lists for found in alone]
 
 
+def test_many_queries_at_once_have_lists_of_their_own_where_the_depth_cuts_them():
+    for seed in range(60):
+        chunks, query, groups = corpus(seed)
+        index = HybridIndex(chunks, embed, method=sorted(METHODS)[seed % 3])
+        asked = [query, *VOCABULARY[: seed % 5], query]
+        together = index.search_many(asked, groups, depth=1 + seed % 4)
+        alone = [index.search(q, groups, depth=1 + seed % 4) for q in asked]
+        assert together == alone and [t.lists for t in together] == [a.lists for a in alone]
+
+
 def test_many_queries_at_once_are_embedded_in_one_call_and_none_for_those_who_may_open_nothing():
     calls: list[list[str]] = []
 
