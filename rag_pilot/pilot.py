@@ -34,6 +34,7 @@ from .files import read_jsonl, write_jsonl
 from .grading.judge import Judge, model_judge, offline_judge
 from .identity import fingerprint
 from .records import Document, Question
+from .reindex import Reindexed, found_by, gate
 from .retrieval.cache import CachedEmbedding
 from .retrieval.embedding import cheap_counter, load_embedding
 from .retrieval.hybrid import Hits
@@ -208,6 +209,19 @@ class Pilot:
             self._built[key] = replace(built, state="reused", embedded=0)
         built.index.set_groups({d.id: d.groups for d in documents.documents})
         return replace(built, documents=documents, groups=built.index.passages.by_id())
+
+    def reindex(self, accept: bool = False) -> Reindexed:
+        """Accept the index of pilot.toml as it is now, unless Hit@5 falls beyond reindex_max_loss (see `reindex.gate`).
+
+        `accept` accepts whatever was lost. Builds the index where documents or settings have changed.
+        """
+        built, table = self.build(), self.settings.retrieval
+        embed_questions(built.index, self.questions)
+        key = fingerprint(
+            [built.manifest.fingerprint, self.settings.fingerprint("retrieval"), self._glossary(self.baseline)]
+        )
+        found = found_by(built.index, self.questions, table)
+        return gate(self.results / "index" / "accepted.json", key, found, self.settings.reindex_max_loss, accept)
 
     def _glossary(self, variant: Variant) -> dict[str, tuple[str, ...]]:
         if not variant.settings.retrieval.glossary:

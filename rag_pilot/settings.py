@@ -187,6 +187,7 @@ class Settings(_Table):
     cost: CostTable = CostTable()
     budgets: dict[str, float] = Field(default_factory=dict)  # seconds at p95 per stage, and "total"
     threshold_max_wrong: float = Field(0.05, gt=0, lt=1)  # the rule of notebook 08
+    reindex_max_loss: float = Field(0.02, ge=0, le=1)  # most that Hit@5 may fall (2 of 100 questions) in a re-index
     change: tuple[Change, ...] = ()
 
     @model_validator(mode="after")

@@ -1,15 +1,11 @@
 import hashlib
-import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from rag_pilot.corpus.passages import Splitter
 from rag_pilot.errors import ModelError
@@ -70,72 +66,6 @@ def test_the_known_models_state_prefixes_and_window():
         assert (model.query_prefix, model.passage_prefix) == (("query: ", "passage: ") if e5 else ("", ""))
         assert model.window == (507 if e5 else 254)
     assert load_embedding("own/model").model == Model("own/model")
-
-
-def test_the_cache_computes_only_what_is_missing(tmp_path):
-    embedding, encoder = cached(tmp_path)
-    first = embedding.passages(["a", "b", "a"])
-    assert encoder.seen == ["passage: a", "passage: b"] and (first[0] == first[2]).all()
-    embedding.passages(["b", "c"])
-    embedding.queries(["b"])  # another prefix is another text
-    assert encoder.seen[2:] == ["passage: c", "query: b"] and embedding.computed == 4
-    later, encoder = cached(tmp_path)
-    assert later.passages(["c", "a", "b"]).tobytes() == embedding.passages(["c", "a", "b"]).tobytes()
-    assert encoder.seen == [] and later.computed == 0
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.lists(st.sampled_from("abcdé "), max_size=6), max_size=4))
-def test_vectors_of_the_cache_are_those_of_the_model_in_the_order_asked(tmp_path_factory, batches):
-    folder = tmp_path_factory.mktemp("cache")
-    for batch in batches:
-        embedding, _ = cached(folder)
-        expected = np.asarray(Encoder()([f"passage: {t}" for t in batch]), dtype=np.float32)
-        found = embedding.passages(batch)
-        assert found.dtype == np.float32 and found.tolist() == expected.tolist()
-
-
-def test_models_have_caches_of_their_own_inside_the_folder(tmp_path):
-    names = ["org/model", "../outside", r"C:\models\mine", "/abs/model"]
-    for name in names:
-        embedding, encoder = cached(tmp_path / "cache", Model(name))
-        embedding.passages(["a"])
-        assert encoder.seen == ["a"] and embedding.path.parent == tmp_path / "cache"
-        assert re.fullmatch(r"[\w.-]+", embedding.path.name)  # a name on every system
-    assert len(list((tmp_path / "cache").iterdir())) == len(names) and len(list(tmp_path.iterdir())) == 1
-
-
-def test_another_dimension_behind_the_same_name_is_refused_and_nothing_is_kept(tmp_path):
-    cached(tmp_path)[0].passages(["a"])
-    other, _ = cached(tmp_path, encoder=Encoder(4))
-    with pytest.raises(ModelError, match=r"shape \(1, 4\); expected \(1, 8\).*remove"):
-        other.passages(["a", "b"])
-    assert cached(tmp_path)[0].passages(["a", "b"]).shape == (2, 8)
-
-
-@pytest.mark.parametrize("wrong", [np.full((2, 8), np.nan), np.ones((1, 8)), np.ones(8)], ids=["nan", "one", "flat"])
-def test_what_is_no_vector_for_each_text_never_enters_the_cache(tmp_path, wrong):
-    embedding = CachedEmbedding(Embedding(E5, lambda texts: wrong), tmp_path)
-    with pytest.raises(ModelError, match="expected"):
-        embedding.passages(["a", "b"])
-    assert cached(tmp_path)[0].passages(["a"]).tolist() == np.float32(Encoder()(["passage: a"])).tolist()
-
-
-@pytest.mark.parametrize("content", [b"junk of some length", b"PK\x03\x04 half a file"])
-def test_a_file_that_is_no_cache_is_named_with_what_to_do(tmp_path, content):
-    embedding, _ = cached(tmp_path)
-    embedding.path.write_bytes(content)
-    for _ in range(2):
-        with pytest.raises(ModelError, match=r"e5\.sqlite is not a cache of vectors.*: remove it"):
-            embedding.passages(["a"])
-
-
-def test_threads_may_ask_one_cache(tmp_path):
-    embedding, encoder = cached(tmp_path)
-    with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda n: embedding.queries([f"q{n % 50}"])[0], range(200)))
-    assert len(encoder.seen) == 50 and [f.tolist() for f in found[:50]] == [f.tolist() for f in found[50:100]]
-    assert [p.name for p in tmp_path.iterdir()] == ["e5.sqlite"]
 
 
 def test_counting_without_a_tokenizer_says_what_to_set(tmp_path):

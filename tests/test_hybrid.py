@@ -13,6 +13,7 @@ from rank_bm25 import BM25Okapi
 
 from rag_pilot.errors import DataError, SettingsError
 from rag_pilot.records import Passage
+from rag_pilot.retrieval.dense import Dense
 from rag_pilot.retrieval.hybrid import METHODS, Hits, HybridIndex
 from rag_pilot.retrieval.keyword import article_tokenizer
 
@@ -207,6 +208,78 @@ def test_set_groups_counts_at_the_next_search_also_for_the_same_index_with_anoth
     assert {p.doc: p.groups for p in views[1].passages} == {"a": {"staff"}, "b": {"hr"}, "c": frozenset()}
     views[1].set_groups({"c": frozenset({"staff"})})
     assert seen({"staff"}) == [{"c"}] * 4 and seen({"hr"}) == [set()] * 4
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.lists(st.sampled_from(VOCABULARY[:8]), max_size=5), st.sets(st.sampled_from("ab")))),
+    st.lists(st.lists(st.sampled_from([*VOCABULARY[:8], "unseen"]), max_size=4), max_size=6),
+    st.sets(st.sampled_from("abc")),
+    st.sampled_from(sorted(METHODS)),
+    st.integers(0, 6),
+    st.sampled_from([1, 2, 3, 100]),
+)
+def test_many_queries_at_once_give_the_hits_and_lists_of_one_at_a_time(rows, queries, groups, method, depth, batch):
+    chunks = [{"text": " ".join(w), "doc": f"d{n % 3}", "groups": g} for n, (w, g) in enumerate(rows)]
+    asked = [" ".join(query) for query in queries]
+    index = HybridIndex(
+        chunks, embed, method=method, windows=lambda p: p.text.split(), rewrite=lambda q: f"{q} w1", per_document=2
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Dense, "batch", lambda *_: batch)
+        together = index.search_many(asked, groups, k=4, depth=depth, rrf_k=7)
+    alone = [index.search(query, groups, k=4, depth=depth, rrf_k=7) for query in asked]
+    assert together == alone
+    assert [found.lists for found in together] == [found.lists for found in alone]
+
+
+def test_many_queries_at_once_have_lists_of_their_own_where_the_depth_cuts_them():
+    for seed in range(60):
+        chunks, query, groups = corpus(seed)
+        index = HybridIndex(chunks, embed, method=sorted(METHODS)[seed % 3])
+        asked = [query, *VOCABULARY[: seed % 5], query]
+        together = index.search_many(asked, groups, depth=1 + seed % 4)
+        alone = [index.search(q, groups, depth=1 + seed % 4) for q in asked]
+        assert together == alone and [t.lists for t in together] == [a.lists for a in alone]
+
+
+def test_many_queries_at_once_are_embedded_in_one_call_and_none_for_those_who_may_open_nothing():
+    calls: list[list[str]] = []
+
+    class Recording(Placed):
+        def queries(self, texts: Sequence[str]) -> np.ndarray:
+            calls.append(list(texts))
+            return super().queries(texts)
+
+    index = HybridIndex([{"text": "leave", "doc": "a", "groups": {"g"}}], Recording({"leave": 0.5}))
+    found = index.search_many((q for q in ("leave", "pay")), {"g"})
+    assert [[hit.doc for hit in hits] for hits in found] == [["a"], ["a"]] and calls == [["leave", "pay"]]
+    assert index.search_many(["leave"], set()) == [[]] and index.search_many([], {"g"}) == [] and len(calls) == 1
+    with pytest.raises(DataError, match="expected a set of group names"):
+        index.search_many(["leave"], "g")
+
+
+def test_similarities_do_not_depend_on_the_other_passages_or_on_the_batch():
+    """In single precision they would, in the last digit: the product is another one."""
+    rng = np.random.default_rng(7)
+    vectors = rng.normal(size=(4000, 384))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    exact = np.round(np.float32(vectors[1:]).astype(float) @ np.float32(vectors[0]).astype(float), 4)
+
+    class Known(Placed):
+        def passages(self, texts: Sequence[str]) -> np.ndarray:
+            return vectors[1 : len(texts) + 1]
+
+        def queries(self, texts: Sequence[str]) -> np.ndarray:
+            return np.stack([vectors[0]] * len(texts))
+
+    chunks = [{"id": f"{n:04}", "text": "x", "doc": "d", "groups": {f"g{n % 3}", "all"}} for n in range(3999)]
+    index = HybridIndex(chunks, Known({}), method="dense")
+    for groups in ({"all"}, {"g1"}, {"g0", "g2"}):
+        for found in [index.search("q", groups, k=300, depth=300), *index.search_many(["q"] * 9, groups, 300, 300)]:
+            assert [hit.similarity for hit in found] == [exact[int(hit["id"])] for hit in found]
+            allowed = [n for n in range(3999) if chunks[n]["groups"] & groups]
+            assert [int(hit["id"]) for hit in found] == sorted(allowed, key=lambda n: (-exact[n], n))[:300]
 
 
 def test_a_passage_that_shares_no_token_gets_no_keyword_rank():

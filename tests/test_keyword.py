@@ -95,6 +95,27 @@ def test_matched_passages_are_those_that_share_a_token(corpus, query):
         assert variant(corpus).matched(query).tolist() == [bool(set(d) & set(query)) for d in corpus]
 
 
+@settings(max_examples=80, deadline=None)
+@given(CORPUS, st.lists(QUERY, min_size=1, max_size=3), st.data())
+def test_scores_of_allowed_passages_alone_are_those_of_all_bit_for_bit(corpus, queries, data):
+    allowed = np.array(data.draw(st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus))))
+    for variant in (Okapi, Lucene):
+        index, known = variant(corpus), {}
+        for query in queries:  # what an earlier query weighed is used again
+            rows, scores = index.matching(query, allowed, known)
+            assert rows.tolist() == np.flatnonzero(allowed & index.matched(query)).tolist()
+            assert scores.tobytes() == index.get_scores(query)[rows].tobytes()
+
+
+@pytest.mark.parametrize("times", [1, 255, 256, 70_000])
+def test_a_word_is_counted_however_often_a_passage_says_it(times):
+    corpus = [["a"] * times + ["b"], ["b"], ["c"] * 3]
+    index = Okapi(iter(corpus))
+    assert [part.tolist() for part in index.postings.of_word("a")] == [[0], [times]]
+    assert index.get_scores(["a"]).tobytes() == BM25Okapi(corpus).get_scores(["a"]).tobytes()
+    assert index.postings.of_word("z") is None
+
+
 @pytest.mark.parametrize("corpus", [[], [[]], [[], []]])
 @pytest.mark.parametrize("variant", [Okapi, Lucene])
 def test_an_empty_corpus_and_passages_without_tokens_score_nothing(corpus, variant):

@@ -1,9 +1,14 @@
 """A pilot opened from disk: what it reuses, what it refuses, who may see what."""
 
 import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from article import embed
 from tiny import DOCUMENTS, SECRET, run_and_label, tiny_pilot
 
 from rag_pilot.building import Variant
@@ -11,6 +16,7 @@ from rag_pilot.errors import DataError, SettingsError, StaleError
 from rag_pilot.pilot import Pilot
 from rag_pilot.reading import items
 from rag_pilot.results import Result
+from rag_pilot.retrieval.embedding import Embedding
 from rag_pilot.tracing import trace
 
 
@@ -110,6 +116,65 @@ def test_a_saved_index_holds_no_group_and_is_reused(pilot):
     for path in files:
         assert b"all-staff" not in path.read_bytes() and b'"hr"' not in path.read_bytes(), path
     assert Pilot.open("tiny", pilot.data.parents[1]).build().state == "reused"
+
+
+def test_a_saved_index_opened_again_answers_as_it_did_and_by_the_access_files_of_now(pilot):
+    asked = [(q.question, sorted(q.groups)) for q in pilot.questions]
+    before = [pilot.search(question, groups) for question, groups in asked]
+    again = Pilot.open("tiny", pilot.data.parents[1])
+    assert [again.search(question, groups) for question, groups in asked] == before and any(before)
+    path = pilot.data / "documents" / "salaries.md"
+    path.write_text(path.read_text(encoding="utf-8").replace("[hr]", "[board]"), encoding="utf-8")
+    later = Pilot.open("tiny", pilot.data.parents[1])
+    assert later.search("What does band 7 pay?", ["hr"]) == again.search("What does band 7 pay?", ["hr"]) == []
+    assert [h.doc for h in later.search("What does band 7 pay?", ["board"])] == ["salaries"]
+    assert later.build().state == "reused"
+
+
+def test_one_changed_document_is_split_and_embedded_alone(pilot, monkeypatch):
+    seen: list[str] = []
+
+    def encode(texts: list[str]) -> np.ndarray:
+        seen.extend(texts)
+        return embed(texts)
+
+    monkeypatch.setattr(Embedding, "_loaded", lambda self: encode)
+    dense = Variant(pilot.settings.changed({"retrieval.method": "hybrid"}))
+    whole = pilot.build(dense)
+    assert len(seen) == len(whole.index.passages) == 3
+    page = pilot.data / "documents" / "leave.md"
+    page.write_text(page.read_text(encoding="utf-8").replace("25 days", "26 days"), encoding="utf-8")
+    again = Pilot.open("tiny", pilot.data.parents[1]).build(dense)
+    assert (again.state, again.embedded) == ("rebuilt", 1) and len(seen) == 4 and "26 days" in seen[-1]
+    for doc in DOCUMENTS:
+        old, new = ([p for p in b.index.passages if p.doc == doc] for b in (whole, again))
+        assert (old == new) == (doc != "leave")
+    page.unlink()
+    less = Pilot.open("tiny", pilot.data.parents[1]).build(dense)
+    assert {p.doc for p in less.index.passages} == {"salaries", "travel"} and len(seen) == 4
+
+
+def test_a_cached_run_with_searches_imports_no_torch(pilot, monkeypatch):
+    pilot.lock_acceptance()
+    path = pilot.data / "pilot.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace('"keyword"', '"hybrid"'), encoding="utf-8")
+    monkeypatch.setattr(Embedding, "_loaded", lambda self: embed)
+    root = pilot.data.parents[1]
+    Pilot.open("tiny", root).run()
+    for folder in ("runs", "index"):
+        shutil.rmtree(pilot.results / folder)  # the index is built and the questions are asked again, from the cache
+    program = f"""
+import sys
+from pathlib import Path
+from rag_pilot import Pilot
+pilot = Pilot.open("tiny", Path({str(root)!r}))
+run = pilot.run()
+hits = pilot.search("How many days of annual leave a year?", ["all-staff"])
+print(pilot.build().manifest.dimension, run.info["answered"] > 0, "dense" in hits.lists)
+print([name for name in ("torch", "sentence_transformers", "transformers") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "12 True True\n[]\n", done.stderr
 
 
 def test_documents_of_a_change_are_laid_over_those_of_the_pilot_and_never_written_there(pilot):

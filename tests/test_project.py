@@ -29,6 +29,7 @@ STREET = (
     "building",
     "hosted",
     "audit",
+    "reindex",
     "pilot",
     "results",
     "compared",

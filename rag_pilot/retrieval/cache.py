@@ -45,7 +45,7 @@ class CachedEmbedding(Embedding):
         return self._folder / (re.sub(r"[^\w.-]", "_", "@".join(part for part in parts if part)) + ".sqlite")
 
     def _vectors(self, texts: list[str]) -> Vectors:
-        keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16] for text in texts]
+        keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:12] for text in texts]
         places: dict[bytes, list[int]] = {}
         for number, key in enumerate(keys):
             places.setdefault(key, []).append(number)

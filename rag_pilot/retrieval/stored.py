@@ -98,7 +98,8 @@ def open_index(folder: Path, expected: Manifest | None = None) -> tuple[Manifest
     Raises StaleError, naming each line that differs, where it was not built from what `expected` says; DataError where
     there is none or its files do not fit each other.
     """
-    for attempt in (1, 2):
+    tried = ""
+    while True:
         manifest = saved_manifest(folder)
         if manifest is None:
             raise DataError(f"{folder} holds no index that can be read: build it again")
@@ -109,10 +110,10 @@ def open_index(folder: Path, expected: Manifest | None = None) -> tuple[Manifest
             )
         try:
             return manifest, _read(folder / manifest.files, manifest)
-        except FileNotFoundError as fault:  # it was replaced between the two
-            if attempt == 2:
-                raise _damaged(Path(fault.filename or folder), "missing") from None
-    raise AssertionError  # the second attempt returns or raises
+        except FileNotFoundError as fault:
+            if manifest.files == tried:
+                raise _damaged(Path(fault.filename), "missing") from None
+            tried = manifest.files  # it may have been replaced since its manifest was read
 
 
 def _write(files: Path, parts: Parts) -> None:
