@@ -19,6 +19,7 @@ from .errors import DataError
 from .records import Document, Passage, Question
 from .retrieval.cache import CachedEmbedding
 from .retrieval.embedding import OFFLINE, Embedding, token_counter
+from .retrieval.fusion import Fusion
 from .retrieval.hybrid import HybridIndex
 from .retrieval.keyword import tokenizer
 from .retrieval.manifest import Manifest, document_hashes
@@ -121,6 +122,7 @@ def open_or_build(
         "bm25": find.bm25,
         "rewrite": expander(glossary),
         "per_document": find.per_document,
+        "fusion": Fusion(find.fusion, find.dense_weight),
     }
     place = folder / manifest.fingerprint
     if saved_manifest(place):

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from .answering.answerer import NOT_FOUND
-from .building import Built, Variant
+from .building import Built, Variant, embed_questions
 from .errors import ModelError
-from .evaluation import run_eval
+from .evaluation import Run, run_eval
 from .hosted import HostedSearch
 from .pilot import Pilot
 from .results import Result
-from .retrieval.hybrid import Retriever
+from .retrieval.hybrid import METHODS, Retriever
 
 
 def retrievers(
@@ -30,14 +30,20 @@ def retrievers(
     built = pilot.build(replace(variant, settings=variant.settings.changed({"retrieval.method": "hybrid"})))
     hosted = pilot.settings.hosted
     asked: dict[str, Retriever] = {"hosted": HostedSearch(hosted)} if hosted.store else {}
-    runs = pilot.compare_retrievers(variant)
-    found = {name: Result(pilot, run, built, built.index.using(name)) for name, run in runs.items()}
+    embed_questions(built.index, pilot.questions)
+    ours = {name: built.index.using(name) for name in METHODS}
+    found = {name: Result(pilot, _asked(pilot, index), built, index) for name, index in ours.items()}
     return found | {name: _of_others(pilot, built, name, other) for name, other in {**asked, **(others or {})}.items()}
+
+
+def _asked(pilot: Pilot, retriever: Retriever) -> Run:
+    """A run in memory, nothing answered: for measures of retrieval."""
+    return run_eval(pilot.questions, retriever, lambda _: NOT_FOUND, min_similarity=None)
 
 
 def _of_others(pilot: Pilot, built: Built, name: str, retriever: Retriever) -> Result:
     """Another's search over the questions; a passage of it has the groups of its document, closed where unknown."""
-    run = run_eval(pilot.questions, retriever, lambda _: NOT_FOUND, min_similarity=None)
+    run = _asked(pilot, retriever)
     if run.questions and run.errors == len(run.questions):
         raise ModelError(f"{name}: no question was answered; the first: {run.answers[run.questions[0].id].reason}")
     may_open = {d.id: d.groups for d in built.documents.documents}

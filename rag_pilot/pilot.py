@@ -16,7 +16,7 @@ from typing import Any
 from . import __version__
 from .analysis.sample import seeded_order
 from .analysis.sensitivity import can_detect
-from .answering.answerer import LLM, NOT_FOUND
+from .answering.answerer import LLM
 from .answering.client import chat_model
 from .answering.extractive import extractive
 from .building import Built, Variant, embed_questions, manifest_of, open_or_build
@@ -33,6 +33,7 @@ from .evaluation import Run, grade, open_run, run_eval
 from .files import read_jsonl, write_jsonl
 from .grading.judge import Judge, model_judge, offline_judge
 from .identity import fingerprint
+from .lock import lock_criteria, read_lock
 from .records import Document, Question
 from .reindex import Reindexed, found_by, gate
 from .retrieval.cache import CachedEmbedding
@@ -40,7 +41,7 @@ from .retrieval.embedding import cheap_counter, load_embedding
 from .retrieval.hybrid import Hits
 from .retrieval.manifest import document_hashes
 from .retrieval.rewrite import read_glossary
-from .settings import Settings, lock_criteria, read_lock, read_settings
+from .settings import Settings, read_settings
 
 METHODS = ("keyword", "dense", "hybrid")
 
@@ -186,7 +187,7 @@ class Pilot:
         return read_lock(self.data / "acceptance.lock.json")
 
     def lock_acceptance(self, author: str | None = None, why: str = "") -> Mapping[str, Any]:
-        """Lock the acceptance criteria (see `settings.lock_criteria`)."""
+        """Lock the acceptance criteria (see `lock.lock_criteria`)."""
         path = self.data / "acceptance.lock.json"
         return lock_criteria(path, self.settings, date.today(), author or self.settings.pilot.annotator, why)
 
@@ -298,17 +299,6 @@ class Pilot:
             folder=self.results / "runs" / f"{date.today().isoformat()}-{slug}-{print_id[:6]}",
             info={"name": slug, "date": date.today().isoformat(), "config": config, "fingerprint": print_id},
         )
-
-    def compare_retrievers(self, variant: Variant | None = None) -> dict[str, Run]:
-        """Keyword, dense and hybrid over the same questions, in memory, nothing answered: for measures of retrieval."""
-        variant = variant or self.baseline
-        settings = variant.settings.changed({"retrieval.method": "hybrid"})
-        built = self.build(Variant(settings, variant.changes))
-        embed_questions(built.index, self.questions)
-        return {
-            method: run_eval(self.questions, built.index.using(method), lambda _: NOT_FOUND, min_similarity=None)
-            for method in METHODS
-        }
 
 
 def _holds(run_json: Path, print_id: str) -> bool:

@@ -6,7 +6,6 @@ What a setting does is known in the room that uses it.
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping
 from datetime import date
@@ -15,8 +14,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from .errors import SettingsError, StaleError
-from .files import dumps, read_text, write_text
+from .errors import SettingsError
+from .files import read_text
 from .identity import fingerprint, nearest
 from .records import CAUSES, OTHER_CAUSES
 
@@ -107,7 +106,9 @@ class RetrievalTable(_Table):
     glossary: bool = True  # synonyms of glossary.toml are added to questions
     k: int = Field(5, ge=1)
     depth: int = Field(50, ge=1)
-    rrf_k: int = Field(60, ge=1)
+    fusion: Literal["scores", "ranks"] = "scores"  # standardised scores, or reciprocal ranks as in the article
+    dense_weight: float = Field(0.7, ge=0, le=1)  # of the dense list; 0.5: equal, 0: keyword alone; see notebook 03
+    rrf_k: int = Field(60, ge=1)  # of the fusion by ranks
     per_document: int = Field(0, ge=0)  # most hits of one document; 0: no bound
 
 
@@ -252,55 +253,3 @@ def _lists_as_tuples(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _lists_as_tuples(entry) for name, entry in value.items()}
     return tuple(map(_lists_as_tuples, value)) if isinstance(value, list | tuple) else value
-
-
-# -- the lock ----------------------------------------------------------------------------------------------------------
-
-
-def as_locked(settings: Settings, locked: Mapping[str, Any]) -> bool:
-    """Whether the criteria and the number of changes are still those that were locked."""
-    return bool(locked["hash"] == _lockable(settings)["hash"])
-
-
-def _lockable(settings: Settings) -> dict[str, Any]:
-    criteria = [c.model_dump(mode="json", exclude_none=True) for c in settings.acceptance]
-    planned = settings.pilot.changes_planned
-    return {"criteria": criteria, "changes_planned": planned, "hash": fingerprint([criteria, planned])}
-
-
-def lock_criteria(path: Path, settings: Settings, today: date, author: str, why: str = "") -> Mapping[str, Any]:
-    """Write the criteria with date and hash before the first run; an amendment needs a reason, which stays on record.
-
-    Returns what is locked. Raises StaleError when pilot.toml differs from the lock and no reason is given.
-    """
-    entry = {"date": today.isoformat(), "author": author, **_lockable(settings)}
-    locked = read_lock(path)
-    if locked and locked["hash"] == entry["hash"]:
-        return locked
-    if locked and not why.strip():
-        names = {"criteria": "the acceptance criteria", "changes_planned": "the changes planned (changes_planned)"}
-        differing = [words for name, words in names.items() if locked.get(name) != entry[name]]
-        raise StaleError(
-            f"{path.name}: {' and '.join(differing)} in pilot.toml are not those locked on {locked['date']}; restore "
-            "them, or amend the lock with a reason: pilot.lock_acceptance(why='...'), which stays on record"
-        )
-    if locked:
-        entry |= {"why": why, "amends": locked}
-    write_text(path, dumps(entry) + "\n")
-    return entry
-
-
-def read_lock(path: Path) -> dict[str, Any] | None:
-    """The locked criteria, or None; SettingsError for a lock, or one that it amends, whose hash does not fit it."""
-    if not path.exists():
-        return None
-    try:
-        locked: dict[str, Any] = json.loads(read_text(path))
-        history = [locked]
-        while "amends" in history[-1]:
-            history.append(history[-1]["amends"])
-        if any(entry["hash"] != fingerprint([entry["criteria"], entry["changes_planned"]]) for entry in history):
-            raise ValueError("a hash does not fit its criteria")
-    except (ValueError, KeyError, TypeError) as fault:
-        raise SettingsError(f"{path}: edited by hand or damaged ({fault}); restore it from git") from None
-    return locked

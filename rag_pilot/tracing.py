@@ -8,7 +8,6 @@ a model.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 
 from .answering.answerer import Prompt
@@ -153,9 +152,7 @@ def _ask_again(result: Result, question: Question, answer: Answer) -> _Again:
         return _Again()
     _, search = result.asked_with
     depth = search.get("depth", 50)
-    plain = copy(index)  # as `using` does it: what is set here stays here
-    plain.per_document = 0
-    plain.passages = [replace(p, parent="") if p.parent else p for p in index.passages]
+    plain = index.unmerged()
     text, groups = question.question, question.groups
     deep = plain.search(text, groups, k=2 * DEEP, **{**search, "depth": max(depth, DEEP)})
     if any(list(deep.lists.get(name, ()))[: len(ids)] != list(ids) for name, ids in answer.lists.items()):

@@ -20,6 +20,7 @@ STREET = (
     "files",
     "progress",
     "settings",
+    "lock",
     "corpus",
     "retrieval",
     "answering",

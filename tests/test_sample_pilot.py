@@ -12,9 +12,9 @@ import pytest
 from rag_pilot.analysis.sample import seeded_order
 from rag_pilot.identity import fold
 from rag_pilot.ledger import Ledger
+from rag_pilot.lock import read_lock
 from rag_pilot.pilot import Pilot
 from rag_pilot.results import Result
-from rag_pilot.settings import read_lock
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "data" / "sample"

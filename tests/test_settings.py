@@ -6,7 +6,8 @@ import pytest
 
 from rag_pilot.errors import PilotError, SettingsError, StaleError
 from rag_pilot.files import read_text
-from rag_pilot.settings import Settings, lock_criteria, read_lock, read_settings
+from rag_pilot.lock import lock_criteria, read_lock
+from rag_pilot.settings import Settings, read_settings
 
 DAY, LATER = date(2026, 9, 1), date(2026, 9, 20)
 GOOD = """

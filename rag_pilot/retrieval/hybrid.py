@@ -124,6 +124,7 @@ class HybridIndex:
     ) -> None:
         self.parts, self.dense = parts, parts.dense
         self.tokenizer, self.rewrite, self.per_document, self.fusion = tokenizer, rewrite, per_document, fusion
+        self.merges = True  # passages with one parent are one hit
         self.keyword = VARIANTS[bm25](parts.postings)
         self._order = parts.rows.order
 
@@ -147,6 +148,12 @@ class HybridIndex:
         """The same index with another method (hybrid, keyword, dense) or fusion; all else, access too, is shared."""
         other = object.__new__(HybridIndex)
         other.__dict__.update(self.__dict__, method=self._usable(method), fusion=fusion or self.fusion)
+        return other
+
+    def unmerged(self) -> HybridIndex:
+        """The same index with any number of hits of one document and of one parent; access is shared."""
+        other = self.using(self.method)
+        other.per_document, other.merges = 0, False
         return other
 
     def set_groups(self, groups: Mapping[str, frozenset[str]] | None) -> None:
@@ -263,7 +270,7 @@ class HybridIndex:
             if len(kept) >= k:
                 break
             doc, parent = self.passages[row].doc, self.passages[row].parent
-            if (doc, parent) in parents or 0 < self.per_document <= taken[doc]:
+            if self.merges and (doc, parent) in parents or 0 < self.per_document <= taken[doc]:
                 continue
             kept.append(row)
             taken[doc] += 1

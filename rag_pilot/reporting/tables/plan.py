@@ -8,7 +8,8 @@ from typing import Any
 from ...analysis.cost import Prices, Usage, monthly_cost, what_if
 from ...analysis.decision import Decision, Judgement
 from ...answering.answerer import INSTRUCTIONS
-from ...settings import Settings, as_locked
+from ...lock import as_locked
+from ...settings import Settings
 from ..html import NOT_MEASURED, Html, element, join, listing, note, paragraph, section, table, tag
 from ..words import DECISION, MEASURE, plain, plural
 
