@@ -1,6 +1,7 @@
 """The house itself: direction of imports, one list of dependencies, thin notebooks without outputs."""
 
 import ast
+import importlib.metadata
 import json
 import re
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "rag_pilot"
@@ -159,3 +161,10 @@ def test_a_notebook_is_thin_without_outputs_and_opens_and_closes_as_agreed(path)
     assert all(word in prose[0] for word in ("# 0", "about", "*Reads*", "*writes*"))
     assert "Now there must be" in prose[-1]
     assert "Next:" in prose[-1]
+
+
+def test_every_package_installed_runs_on_the_oldest_python_that_is_promised():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    oldest = f"{project['requires-python'].removeprefix('>=')}.0"
+    wanted = {d.metadata["Name"]: d.metadata["Requires-Python"] for d in importlib.metadata.distributions()}
+    assert not {name: asks for name, asks in wanted.items() if asks and oldest not in SpecifierSet(asks)}

@@ -18,7 +18,7 @@ from .head import Item, Unreadable, toml_items, yaml_items
 from .metadata import clean
 
 _FENCES: Mapping[str, Callable[[str], list[Item]]] = {"---": yaml_items, "+++": toml_items}
-_BEFORE = re.compile(r"(?:\s|<!--.*?-->)*+", re.DOTALL)
+_BEFORE = re.compile(r"(?:\s|<!--.*?-->)*", re.DOTALL)
 _STRAY_GROUPS = re.compile(r"^[^\w\n]*groups[\"']?[^\S\n]*[:=]", re.IGNORECASE | re.MULTILINE)
 _HEAD_LINES = 30  # how far down a `groups:` outside front matter is taken for a front matter that went wrong
 

@@ -15,7 +15,9 @@ sp dyr mgr inż hab im wg dot ok"""
 _ABBREVIATIONS = frozenset(f"{_ENGLISH} {_FRENCH} {_POLISH}".split())
 _LONGEST_WORD = 24  # characters looked back for an abbreviation, so that long lines take linear time
 _END = re.compile(
-    r"""(?<![.!?…])(?P<stop>[.!?…]+)(?P<after>["'”’»)\]]*(?:\s*\[\d+(?:\s?[,;–-]\s?\d+)*\])*+)\s+(?=[A-ZÀ-ÖØ-ÞĄĆĘŁŃÓŚŹŻ0-9"'“‘„«(\[*•–-])""",
+    r"""(?<![.!?…])(?P<stop>[.!?…]+)
+    (?P<after>["'”’»)\]]*(?=(?P<cited>(?:\s*\[\d+(?:\s?[,;–-]\s?\d+)*\])*))(?P=cited))  # all of the citations or none
+    \s+(?=[A-ZÀ-ÖØ-ÞĄĆĘŁŃÓŚŹŻ0-9"'“‘„«(\[*•–-])""",
     re.VERBOSE,
 )
 
