@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from .answering.answerer import answer as answer
     from .compared import retrievers as retrievers
+    from .compared import weighings as weighings
     from .errors import PilotError as PilotError
     from .evaluation import run_eval as run_eval
     from .ledger import Ledger as Ledger
@@ -41,6 +42,7 @@ _HOMES = {
     "run_eval": "evaluation",
     "tables": "reporting",
     "trace": "tracing",
+    "weighings": "compared",
     "what_can_be_shown": "results",
     "writing_form": "reading",
 }

@@ -5,17 +5,23 @@ What their results mean is known in `results`; how a search works is not known h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from .analysis.measures import rank_of
+from .analysis.shares import Share
+from .analysis.weights import GRID, ChosenWeight, Paired, choose_weight, paired
 from .answering.answerer import NOT_FOUND
 from .building import Built, Variant, embed_questions
 from .errors import ModelError
 from .evaluation import Run, run_eval
 from .hosted import HostedSearch
 from .pilot import Pilot
+from .records import Question
 from .results import Result
-from .retrieval.hybrid import METHODS, Retriever
+from .retrieval.fusion import HOW, Fusion
+from .retrieval.hybrid import METHODS, HybridIndex, Retriever
+from .settings import Settings
 
 
 def retrievers(
@@ -34,6 +40,52 @@ def retrievers(
     ours = {name: built.index.using(name) for name in METHODS}
     found = {name: Result(pilot, _asked(pilot, index), built, index) for name, index in ours.items()}
     return found | {name: _of_others(pilot, built, name, other) for name, other in {**asked, **(others or {})}.items()}
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """What fusing gains in one language (or all): hybrid against each list alone, and the weight that is chosen."""
+
+    lang: str  # empty: all questions
+    against: Mapping[str, Paired]  # list alone -> what hybrid as configured gains and loses
+    hits: Mapping[str, Share]  # Hit@5 of keyword, dense and hybrid
+    chosen: Mapping[str, ChosenWeight]  # way of fusing -> its weight
+
+
+def weighings(pilot: Pilot, results: Mapping[str, Result], variant: Variant | None = None) -> list[Weighing]:
+    """For all questions and for each language, what fusing gains, and how much the dense list should weigh.
+
+    `results` are those of `retrievers`. Under thirty questions of a language no weight is chosen for it.
+    """
+    settings = (variant or pilot.baseline).settings
+    ranks = {name: results[name].retrieval.ranks for name in METHODS}
+    index = results["hybrid"].built.index
+    by_id = {q.id: q for q in pilot.questions}
+    asked = [by_id[i] for i in ranks["hybrid"]]
+    grids = {how: {w: _ranks(index.using("hybrid", Fusion(how, w)), asked, settings) for w in GRID} for how in HOW}
+    found = []
+    for lang in ("", *sorted({q.lang for q in asked})):
+        mine = {q.id for q in asked if lang in ("", q.lang)}
+        own = {name: {i: rank for i, rank in ranks[name].items() if i in mine} for name in METHODS}
+        chosen = {
+            how: choose_weight({w: {i: r[i] for i in sorted(mine)} for w, r in grid.items()}, settings.pilot.seed)
+            for how, grid in grids.items()
+        }
+        hits = {
+            name: Share(sum(rank is not None and rank <= 5 for rank in r.values()), len(r)) for name, r in own.items()
+        }
+        against = {name: paired(own[name], own["hybrid"]) for name in ("keyword", "dense")}
+        found.append(Weighing(lang, against, hits, chosen))
+    return found if len(found) > 2 else found[:1]
+
+
+def _ranks(index: HybridIndex, questions: Sequence[Question], settings: Settings) -> dict[str, int | None]:
+    """The rank of the expected document among the first ten passages, None beyond."""
+    table, found = settings.retrieval, {}
+    for question in questions:
+        hits = index.search(question.question, question.groups, 10, table.depth, table.rrf_k)
+        found[question.id] = rank_of(question.docs, [hit.doc for hit in hits])
+    return found
 
 
 def _asked(pilot: Pilot, retriever: Retriever) -> Run:

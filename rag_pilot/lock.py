@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from .errors import SettingsError, StaleError
-from .files import read_text, write_text
+from .files import dumps, read_text, write_text
 from .identity import fingerprint
-from .records import dumps
 from .settings import Settings
 
 

@@ -20,7 +20,9 @@ from rag_pilot.analysis.headline import Headline
 from rag_pilot.analysis.measures import FourWay, Leaks, Segment
 from rag_pilot.analysis.shares import Mean, Share
 from rag_pilot.analysis.threshold import Scored, sweep
+from rag_pilot.analysis.weights import ChosenWeight, Paired
 from rag_pilot.audit import Audit
+from rag_pilot.compared import Weighing
 from rag_pilot.corpus.checks import Finding
 from rag_pilot.corpus.documents import Documents, Skipped
 from rag_pilot.corpus.inventory import inventory
@@ -610,6 +612,28 @@ def test_criteria_that_were_changed_since_the_lock_are_not_shown_as_agreed(pilot
     amended = {**locked, "changes_planned": locked["changes_planned"] + 1, "why": "one more", "amends": locked}
     assert f"{locked['changes_planned']} change" in soup(tables.agreed(amended)).get_text()
     assert "planned, now" in soup(tables.agreed(amended)).get_text()
+
+
+def test_weighings_say_by_language_what_fusing_gains_and_choose_no_weight_for_few(pilot: Pilot):
+    found = [
+        Weighing(
+            lang,
+            {"keyword": Paired(1, 9, 40), "dense": Paired(9, 0, 40)},
+            {name: share(20, 40) for name in ("keyword", "dense", "hybrid")},
+            {"ranks": ChosenWeight(0.2, (0.2, 0.3), Paired(9, 0, 40), 38, 30, 29), "scores": few},
+        )
+        for lang, few in (
+            ("", ChosenWeight(None, (), Paired(0, 0, 12))),
+            ("pl", ChosenWeight(None, (), Paired(0, 0, 0))),
+        )
+    ]
+    page = tables.weighings(found)
+    gains, weights = grid(page, "What fusing gains"), grid(page, "How much")
+    assert [row[0] for row in gains[1:]] == ["all", "pl"]
+    assert "keyword alone is better here" in gains[1][-1]
+    assert weights[1][2] == "0.2" and weights[1][3] == "0.2 to 0.3" and weights[1][-1] == "0.2"
+    assert "none (12 questions)" in weights[2][2] and weights[2][-1] == "0.5"
+    assert "nan" not in page.lower()
 
 
 def test_stamp_names_run_date_fingerprint_and_limits(result: Result):

@@ -28,9 +28,9 @@ from ..audit import audit_pages, texts_in
 from ..errors import AccessError, DataError, PilotError, StaleError
 from ..files import read_text, write_text
 from ..ledger import Ledger
+from ..lock import read_lock
 from ..pilot import Pilot
 from ..results import Result
-from ..settings import read_lock
 from .pages import Page, front_page, notebook_page, run_page, stamp
 from .tasks import Task, owners_tasks, visible, write_tasks
 

@@ -11,6 +11,7 @@ from .failures import failures, pareto, tasks, trace
 from .plan import agreed, cost, cost_plan, criteria, decision, decision_table, judgements
 from .sources import composition, findings, index, leak_audit, retrievers, segments, writing
 from .week2 import changes, ledger, nothing, threshold, tried
+from .weights import weighings
 
 __all__ = [
     "agreed",
@@ -46,5 +47,6 @@ __all__ = [
     "threshold",
     "trace",
     "tried",
+    "weighings",
     "writing",
 ]

@@ -1,0 +1,78 @@
+"""Tables of notebook 03 on fusing: what it gains over each list alone, by language, and what the lists should weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...analysis.weights import EQUAL, FEWEST, ChosenWeight, Paired
+from ...compared import Weighing
+from ..html import Html, note, section, table, tag
+from ..words import plural
+
+
+def weighings(found: Sequence[Weighing]) -> Html:
+    """Hybrid against keyword alone and dense alone, and the weight that cross-validation chooses for each fusion."""
+    gains, weights = [], []
+    for one in found:
+        lang = one.lang or ("all" if len(found) > 1 or not one.lang else "(no language)")
+        n = one.hits["hybrid"].n
+        gains.append(
+            (
+                lang,
+                n,
+                *(one.hits[name] for name in ("keyword", "dense", "hybrid")),
+                *(_gain(one.against[name]) for name in ("keyword", "dense")),
+                _advice(one),
+            )
+        )
+        for how, chosen in one.chosen.items():
+            weights.append((lang, how, *_weight(chosen)))
+    return section(
+        table(
+            "What fusing gains (Hit@5)",
+            ("Language", "Questions", "Keyword", "Dense", "Hybrid", "Against keyword", "Against dense", "What follows"),
+            gains,
+        ),
+        table(
+            "How much the dense list should weigh",
+            ("Language", "Fusion by", "Weight chosen", "In the folds", "Hit@5 on questions not used to choose", "Use"),
+            weights,
+        ),
+        note(
+            "A difference in brackets is its paired 95 % interval: where it holds 0, these questions cannot tell. "
+            f"Weight 1 is dense alone, 0 keyword alone, {EQUAL} equal. Ten folds: each question is scored by the weight that "
+            f"the others choose; under {FEWEST} questions none is chosen."
+        ),
+    )
+
+
+def _gain(found: Paired) -> str:
+    if not found.n:
+        return "no data"
+    counts = f"+{found.gained} −{found.lost}"
+    interval = found.interval
+    return f"{counts} ({100 * interval.low:+.1f} to {100 * interval.high:+.1f})" if interval else counts
+
+
+def _advice(one: Weighing) -> Html | str:
+    worse = [name for name, found in one.against.items() if found.better is False]
+    if worse:
+        return tag(f"{' or '.join(worse)} alone is better here", "bad")
+    shown = [name for name, found in one.against.items() if found.better]
+    if len(shown) == len(one.against):
+        return tag("hybrid is better than either", "good")
+    if shown:
+        return f"hybrid is better than {shown[0]} alone; against the other these questions cannot tell"
+    return "these questions cannot tell"
+
+
+def _weight(chosen: ChosenWeight) -> tuple[object, ...]:
+    if chosen.weight is None:
+        return f"none ({plural(chosen.against_equal.n, 'question')})", "", "", str(EQUAL)
+    low, high = min(chosen.folds), max(chosen.folds)
+    return (
+        f"{chosen.weight:g}",
+        f"{low:g}" if low == high else f"{low:g} to {high:g}",
+        f"{chosen.hits} of {chosen.against_equal.n}; equal weights {chosen.equal_hits}: {_gain(chosen.against_equal)}",
+        f"{chosen.recommended:g}" if chosen.against_equal.better else f"{EQUAL:g}: a gain is not shown",
+    )
