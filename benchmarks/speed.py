@@ -223,7 +223,7 @@ def model(args: argparse.Namespace) -> dict[str, float]:
     root = args.folder / "pilot"
     rng = np.random.default_rng(5)
     vocabulary = Tokenizer.from_file(str(_minilm_folder() / "tokenizer.json")).get_vocab()
-    known = sorted(w for w in vocabulary if w.isascii() and w.isalpha() and len(w) > 2)
+    known = sorted((w for w in vocabulary if w.isascii() and w.isalpha() and len(w) > 2), key=vocabulary.__getitem__)
     documents = root / "data" / "speed" / "documents"
     documents.mkdir(parents=True)
     for number in range(args.documents):
@@ -273,8 +273,8 @@ def model(args: argparse.Namespace) -> dict[str, float]:
 
 
 def sentences(rng: np.random.Generator, known: Sequence[str], words: int) -> str:
-    """Prose of words that are one token each, as most words of a language are."""
-    chosen = [known[n] for n in rng.integers(len(known), size=words)]
+    """Prose of words that are one token each, as most words of a language are; some are frequent, most are rare."""
+    chosen = [known[n] for n in np.searchsorted(ZIPF, rng.random(words) * ZIPF[len(known) - 1]).tolist()]
     return " ".join(" ".join(chosen[at : at + 15]).capitalize() + "." for at in range(0, words, 15))
 
 

