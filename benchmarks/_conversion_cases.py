@@ -14,9 +14,13 @@ import docx
 from docx.opc.constants import RELATIONSHIP_TYPE
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
-from reportlab.lib import colors
-from reportlab.pdfgen.canvas import Canvas
-from reportlab.platypus import SimpleDocTemplate, Table
+
+try:
+    from reportlab.lib import colors
+    from reportlab.pdfgen.canvas import Canvas
+    from reportlab.platypus import SimpleDocTemplate, Table
+except ImportError:
+    raise SystemExit("reportlab is not installed, the hard cases cannot be built: pip install -e .[dev]") from None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ peer.seconds.split, peer.passages, peer.words_lost.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import re
 import resource
@@ -118,7 +119,10 @@ def main() -> None:
         print(f"skipped: {args.data} is not there (the handbooks are not part of the project)")
         return
     figures = measured("ours", args.data)
-    figures |= {name: value for name, value in measured("peer", args.data).items() if name.startswith("peer.")}
+    if importlib.util.find_spec("semantic_text_splitter"):
+        figures |= {name: value for name, value in measured("peer", args.data).items() if name.startswith("peer.")}
+    else:
+        print("semantic-text-splitter is not installed (the dev extra): no peer is measured")
     for name, value in figures.items():
         print(f"{name:22} {value:12,.1f}")
     if args.json:
