@@ -23,6 +23,7 @@ from .retrieval.fusion import Fusion
 from .retrieval.hybrid import HybridIndex
 from .retrieval.keyword import tokenizer
 from .retrieval.manifest import Manifest, document_hashes
+from .retrieval.rerank import Reranker, cross_encoder
 from .retrieval.rewrite import expander
 from .retrieval.stored import open_index, save_index, saved_manifest
 from .settings import Settings
@@ -123,6 +124,7 @@ def open_or_build(
         "rewrite": expander(glossary),
         "per_document": find.per_document,
         "fusion": Fusion(find.fusion, find.dense_weight),
+        "reranker": Reranker(cross_encoder(find.rerank), find.rerank_depth) if find.rerank else None,
     }
     place = folder / manifest.fingerprint
     if saved_manifest(place):

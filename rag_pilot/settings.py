@@ -109,6 +109,8 @@ class RetrievalTable(_Table):
     fusion: Literal["scores", "ranks"] = "scores"  # standardised scores, or reciprocal ranks as in the article
     dense_weight: float = Field(0.7, ge=0, le=1)  # of the dense list; 0.5: equal, 0: keyword alone; see notebook 03
     rrf_k: int = Field(60, ge=1)  # of the fusion by ranks
+    rerank: str = ""  # a cross-encoder, by folder or hub name; empty: none
+    rerank_depth: int = Field(40, ge=1)  # passages of the fused list that it reads
     per_document: int = Field(0, ge=0)  # most hits of one document; 0: no bound
 
 

@@ -16,6 +16,7 @@ from .identity import fold
 from .records import Answer, Hit, Passage, Question
 from .results import Result
 from .retrieval.hybrid import HybridIndex
+from .retrieval.rerank import LIST
 
 DEEP = 1000  # so far down a list the expected document is looked for
 
@@ -89,7 +90,7 @@ class _Again:
             return self.words.get(passage_id)
         if name == "dense":
             return self.hits[passage_id].similarity if passage_id in self.hits else None
-        return self.fused.get(passage_id)
+        return None if name == LIST else self.fused.get(passage_id)
 
 
 def trace(result: Result, question_id: str) -> Trace:
@@ -104,7 +105,8 @@ def trace(result: Result, question_id: str) -> Trace:
     lost = len({i for ids in lists.values() for i in ids} - passages.keys())
     places = _places(question, answer, passages, again)
     if hidden:
-        return Trace(question_id, "", "", "", (), places, (), answer.status, "", "", hidden, lost)
+        told = bool(question.quote)
+        return Trace(question_id, "", "", "", (), places, (), answer.status, "", "", hidden, lost, told)
     searched = index.rewrite(question.question)
     asked = set(index.tokenizer(searched))
 
@@ -155,7 +157,9 @@ def _ask_again(result: Result, question: Question, answer: Answer) -> _Again:
     plain = index.unmerged()
     text, groups = question.question, question.groups
     deep = plain.search(text, groups, k=2 * DEEP, **{**search, "depth": max(depth, DEEP)})
-    if any(list(deep.lists.get(name, ()))[: len(ids)] != list(ids) for name, ids in answer.lists.items()):
+    if any(
+        list(deep.lists.get(name, ()))[: len(ids)] != list(ids) for name, ids in answer.lists.items() if name != LIST
+    ):
         return _Again()
     fused = plain.search(text, groups, k=2 * DEEP, **search)
     merged = index.search(text, groups, k=2 * DEEP, **search)

@@ -22,6 +22,7 @@ from .fusion import Candidates, Fusion, fuse
 from .keyword import VARIANTS, Tokenizer, Weighed, words
 from .permissions import Permitted, Rows
 from .postings import Postings
+from .rerank import LIST, Reranker
 
 Scores = NDArray[np.float64]
 Rewrite = Callable[[str], str]
@@ -67,9 +68,9 @@ class HybridIndex:
     that is matched (default: the passage's own), `windows` the pieces of it that fit the embedding model: a passage is
     as similar as its best window, so nothing is cut off. `rewrite` changes the question, `fusion` says how the lists
     become one (default: the article's RRF, equal weights). `per_document` bounds the hits of one document (0: no
-    bound); of passages with one parent only the best is a hit. Raises DataError for groups that are no collection of
-    names, for ids that stand twice and for vectors that do not fit, SettingsError for a method or variant of BM25 that
-    does not exist.
+    bound); of passages with one parent only the best is a hit. `reranker` reads the head of the fused list again.
+    Raises DataError for groups that are no collection of names, for ids that stand twice and for vectors that do not
+    fit, SettingsError for a method or variant of BM25 that does not exist.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class HybridIndex:
         rewrite: Rewrite = lambda question: question,
         per_document: int = 0,
         fusion: Fusion = EQUAL,
+        reranker: Reranker | None = None,
     ) -> None:
         passages = [Passage.of(chunk, number) for number, chunk in enumerate(chunks)]
         if bm25 not in VARIANTS:
@@ -97,6 +99,7 @@ class HybridIndex:
         starts = np.cumsum([0, *(len(p) for p in pieces)])[:-1]
         dense = Dense(self._embedded([text for piece in pieces for text in piece]), starts)
         self._take(Parts(self.passages.rows, postings, dense), tokenizer, bm25, rewrite, per_document, fusion)
+        self.reranker = reranker
 
     @classmethod
     def of_parts(
@@ -110,6 +113,7 @@ class HybridIndex:
         rewrite: Rewrite = lambda question: question,
         per_document: int = 0,
         fusion: Fusion = EQUAL,
+        reranker: Reranker | None = None,
     ) -> HybridIndex:
         """An index of parts that were made before, as `opened` reads them; open to nobody until groups are set."""
         index = object.__new__(cls)
@@ -117,6 +121,7 @@ class HybridIndex:
         index.method = index._usable(method)
         index.passages = Permitted(parts.rows, {})
         index._take(parts, tokenizer, bm25, rewrite, per_document, fusion)
+        index.reranker = reranker
         return index
 
     def _take(
@@ -151,9 +156,9 @@ class HybridIndex:
         return other
 
     def unmerged(self) -> HybridIndex:
-        """The same index with any number of hits of one document and of one parent; access is shared."""
+        """The same index without reranking, with any number of hits of a document and parent; access is shared."""
         other = self.using(self.method)
-        other.per_document, other.merges = 0, False
+        other.per_document, other.merges, other.reranker = 0, False, None
         return other
 
     def set_groups(self, groups: Mapping[str, frozenset[str]] | None) -> None:
@@ -174,7 +179,7 @@ class HybridIndex:
         if not allowed.any():
             return Hits(lists={name: () for name in self._lists()})
         lists, similarity = next(self._listed([query], allowed, depth))
-        return self._fused(lists, similarity, k, rrf_k)
+        return self._fused(query, lists, similarity, k, rrf_k)
 
     def search_many(
         self, queries: Iterable[str], user_groups: Collection[str], k: int = 5, depth: int = 50, rrf_k: int = 60
@@ -183,7 +188,8 @@ class HybridIndex:
         queries, allowed = list(queries), self.allowed(user_groups)
         if not allowed.any():
             return [Hits(lists={name: () for name in self._lists()}) for _ in queries]
-        return [self._fused(*found, k, rrf_k) for found in self._listed(queries, allowed, depth)]
+        found = self._listed(queries, allowed, depth)
+        return [self._fused(query, *lists, k, rrf_k) for query, lists in zip(queries, found, strict=True)]
 
     def _listed(self, queries: Sequence[str], allowed: NDArray[np.bool_], depth: int) -> Iterator[Listed]:
         """For each query its candidate lists of allowed rows, and the cosine of every row that stands in one."""
@@ -215,8 +221,15 @@ class HybridIndex:
                     lists["dense"] = Candidates(best, similarity, *_moments(near[number], len(rows)))
                 yield lists, similarity
 
-    def _fused(self, lists: Mapping[str, Candidates], similarity: Mapping[int, Any] | None, k: int, rrf_k: int) -> Hits:
-        """The candidate lists as one, best first."""
+    def _fused(
+        self,
+        query: str,
+        lists: Mapping[str, Candidates],
+        similarity: Mapping[int, Any] | None,
+        k: int,
+        rrf_k: int,
+    ) -> Hits:
+        """The candidate lists as one, best first, its head in the reranker's order where there is one."""
         fused = fuse(lists, self.fusion, rrf_k)
         ranks: dict[int, dict[str, int]] = {}
         for name, one in lists.items():
@@ -224,6 +237,16 @@ class HybridIndex:
                 ranks.setdefault(row, {})[name] = rank
         likeness = (lambda row: -similarity[row]) if similarity is not None else (lambda row: 0.0)
         best = sorted(fused, key=lambda row: (-fused[row], likeness(row), self._order[row]))
+        ids = self.passages.rows.ids
+        told = {name: tuple(ids[row] for row in one.rows.tolist()) for name, one in lists.items()}
+        if self.reranker:
+            head = best[: self.reranker.depth]
+            order = self.reranker.order(query, [self.passages[row] for row in head])
+            reranked = [head[place] for place, _ in order]
+            best = reranked + best[len(head) :]
+            told[LIST] = tuple(ids[row] for row in reranked)
+            for rank, (place, score) in enumerate(order, start=1):
+                ranks[head[place]][LIST], fused[head[place]] = rank, score
         hits = [
             Hit(
                 self.passages[row],
@@ -233,9 +256,7 @@ class HybridIndex:
             )
             for row in self._spread(best, k)
         ]
-        return Hits(
-            hits, {name: tuple(self.passages.rows.ids[row] for row in one.rows.tolist()) for name, one in lists.items()}
-        )
+        return Hits(hits, told)
 
     def _lists(self) -> tuple[str, ...]:
         return METHODS[self.method] if self.embed is not None else ("keyword",)

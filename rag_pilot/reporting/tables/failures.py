@@ -82,7 +82,7 @@ def trace(found: Trace) -> Html:
     if found.hidden:
         return section(
             paragraph(tag("not shown", "open"), f" Question {found.question_id}: the reader needs {found.hidden}."),
-            table("Place of the expected document", PLACES, [_place(p) for p in found.places]),
+            table("Place of the expected document", PLACES, [_place(p, found.quoted) for p in found.places]),
             _lost(found),
         )
     searched = [f"Searched as: {found.searched}"] if found.searched != found.question else []
