@@ -187,3 +187,10 @@ def test_minilm_gives_unit_vectors_counts_as_its_tokenizer_and_reads_no_further_
     pieces = HybridIndex(chunks, embedding, windows=window.texts).search("When are salaries paid?", {"g"})[0].similarity
     assert whole is not None and pieces is not None and pieces > whole + 0.1
     assert (embedding.passages([chunks[0]["text"]]) == embedding.passages([filler.strip()])).all()
+
+
+@needs_minilm
+def test_a_model_is_loaded_without_a_bar_that_would_stand_on_an_exported_page():
+    program = f"from rag_pilot.retrieval.embedding import load_embedding; load_embedding({MINILM!r}).passages(['x'])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "%|" not in done.stderr + done.stdout

@@ -227,7 +227,9 @@ def _sentence_transformer(name: str, precision: str) -> Callable[[list[str]], An
                 f"{folder / 'model.safetensors'} is not the all-MiniLM-L6-v2 expected: reinstall the wheel"
             )
     from sentence_transformers import SentenceTransformer
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # on a page it would stand for a form
     try:
         model = SentenceTransformer(str(folder or name), device="cpu", model_kwargs={"torch_dtype": precision})
     except Exception as fault:

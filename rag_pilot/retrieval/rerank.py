@@ -51,7 +51,9 @@ def cross_encoder(name: str) -> Score:
     def score(question: str, texts: Sequence[str]) -> Sequence[float]:
         if not loaded:
             from sentence_transformers import CrossEncoder
+            from transformers.utils import logging
 
+            logging.disable_progress_bar()  # type: ignore[no-untyped-call]
             try:
                 loaded.append(CrossEncoder(name, device="cpu"))
             except Exception as fault:
