@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, overload
 
@@ -33,6 +34,8 @@ from .postings import Postings
 
 MANIFEST = "manifest.json"
 LOCK_SECONDS = 600
+KEPT = 4096
+"""Passages of an opened index that stay in memory, those asked for last: some megabytes."""
 
 
 class Lines(Sequence[Passage]):
@@ -42,6 +45,7 @@ class Lines(Sequence[Passage]):
         self.path, self.ends = path, ends
         with path.open("rb") as file:
             self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if len(ends) else b""
+        self._kept = lru_cache(maxsize=KEPT)(self._read)
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -53,7 +57,9 @@ class Lines(Sequence[Passage]):
     def __getitem__(self, row: int | slice) -> Passage | list[Passage]:
         if isinstance(row, slice):
             return [self[n] for n in range(len(self))[row]]
-        row = range(len(self))[row]
+        return self._kept(range(len(self))[row])
+
+    def _read(self, row: int) -> Passage:
         begin = int(self.ends[row - 1]) if row else 0
         try:
             return Passage.from_json(json.loads(self._bytes[begin : int(self.ends[row])]))
