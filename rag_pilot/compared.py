@@ -20,8 +20,10 @@ from .pilot import Pilot
 from .records import Question
 from .results import Result
 from .retrieval.fusion import HOW, Fusion
-from .retrieval.hybrid import METHODS, HybridIndex, Retriever
+from .retrieval.hybrid import HybridIndex, Retriever
 from .settings import Settings
+
+OURS = ("keyword", "dense", "hybrid")
 
 
 def retrievers(
@@ -37,7 +39,7 @@ def retrievers(
     hosted = pilot.settings.hosted
     asked: dict[str, Retriever] = {"hosted": HostedSearch(hosted)} if hosted.store else {}
     embed_questions(built.index, pilot.questions)
-    ours = {name: built.index.using(name) for name in METHODS}
+    ours = {name: built.index.using(name) for name in OURS}
     found = {name: Result(pilot, _asked(pilot, index), built, index) for name, index in ours.items()}
     return found | {name: _of_others(pilot, built, name, other) for name, other in {**asked, **(others or {})}.items()}
 
@@ -58,7 +60,7 @@ def weighings(pilot: Pilot, results: Mapping[str, Result], variant: Variant | No
     `results` are those of `retrievers`. Under thirty questions of a language no weight is chosen for it.
     """
     settings = (variant or pilot.baseline).settings
-    ranks = {name: results[name].retrieval.ranks for name in METHODS}
+    ranks = {name: results[name].retrieval.ranks for name in OURS}
     index = results["hybrid"].built.index
     by_id = {q.id: q for q in pilot.questions}
     asked = [by_id[i] for i in ranks["hybrid"]]
@@ -66,7 +68,7 @@ def weighings(pilot: Pilot, results: Mapping[str, Result], variant: Variant | No
     found = []
     for lang in ("", *sorted({q.lang for q in asked})):
         mine = {q.id for q in asked if lang in ("", q.lang)}
-        own = {name: {i: rank for i, rank in ranks[name].items() if i in mine} for name in METHODS}
+        own = {name: {i: rank for i, rank in ranks[name].items() if i in mine} for name in OURS}
         chosen = {
             how: choose_weight({w: {i: r[i] for i in sorted(mine)} for w, r in grid.items()}, settings.pilot.seed)
             for how, grid in grids.items()
