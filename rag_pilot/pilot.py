@@ -43,8 +43,6 @@ from .retrieval.manifest import document_hashes
 from .retrieval.rewrite import read_glossary
 from .settings import Settings, read_settings
 
-METHODS = ("keyword", "dense", "hybrid")
-
 
 class Pilot:
     """A pilot's data and results folders with its settings; see `Pilot.open`."""
