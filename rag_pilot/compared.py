@@ -61,12 +61,13 @@ def weighings(pilot: Pilot, results: Mapping[str, Result], variant: Variant | No
     """
     settings = (variant or pilot.baseline).settings
     ranks = {name: results[name].retrieval.ranks for name in OURS}
-    index = results["hybrid"].built.index
+    index = results["hybrid"].built.index.using("hybrid")
+    index.reranker = None  # it is the lists that are weighed
     by_id = {q.id: q for q in pilot.questions}
     asked = [by_id[i] for i in ranks["hybrid"]]
     grids = {how: {w: _ranks(index.using("hybrid", Fusion(how, w)), asked, settings) for w in GRID} for how in HOW}
     found = []
-    for lang in ("", *sorted({q.lang for q in asked})):
+    for lang in ("", *sorted({q.lang for q in asked} - {""})):
         mine = {q.id for q in asked if lang in ("", q.lang)}
         own = {name: {i: rank for i, rank in ranks[name].items() if i in mine} for name in OURS}
         chosen = {
@@ -78,7 +79,7 @@ def weighings(pilot: Pilot, results: Mapping[str, Result], variant: Variant | No
         }
         against = {name: paired(own[name], own["hybrid"]) for name in ("keyword", "dense")}
         found.append(Weighing(lang, against, hits, chosen))
-    return found if len(found) > 2 else found[:1]
+    return found if len({q.lang for q in asked}) > 1 else found[:1]
 
 
 def _ranks(index: HybridIndex, questions: Sequence[Question], settings: Settings) -> dict[str, int | None]:

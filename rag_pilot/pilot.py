@@ -39,7 +39,7 @@ from .reindex import Reindexed, found_by, gate
 from .retrieval.cache import CachedEmbedding
 from .retrieval.embedding import cheap_counter, load_embedding
 from .retrieval.hybrid import Hits
-from .retrieval.manifest import document_hashes
+from .retrieval.manifest import Manifest, document_hashes
 from .retrieval.rewrite import read_glossary
 from .settings import Settings, read_settings
 
@@ -201,7 +201,7 @@ class Pilot:
         embedding = CachedEmbedding(load_embedding(table.embedding, table.precision), self.results / "cache")
         manifest = manifest_of(settings, documents.documents, embedding)
         glossary = self._glossary(variant)
-        key = fingerprint([manifest.fingerprint, settings.fingerprint("retrieval"), glossary])
+        key = _key(manifest, settings, glossary)
         built = self._built.get(key)
         if built is None:
             built = open_or_build(self.results / "index", manifest, settings, documents, embedding, glossary)
@@ -216,9 +216,7 @@ class Pilot:
         """
         built, table = self.build(), self.settings.retrieval
         embed_questions(built.index, self.questions)
-        key = fingerprint(
-            [built.manifest.fingerprint, self.settings.fingerprint("retrieval"), self._glossary(self.baseline)]
-        )
+        key = _key(built.manifest, self.settings, self._glossary(self.baseline))
         found = found_by(built.index, self.questions, table)
         return gate(self.results / "index" / "accepted.json", key, found, self.settings.reindex_max_loss, accept)
 
@@ -297,6 +295,11 @@ class Pilot:
             folder=self.results / "runs" / f"{date.today().isoformat()}-{slug}-{print_id[:6]}",
             info={"name": slug, "date": date.today().isoformat(), "config": config, "fingerprint": print_id},
         )
+
+
+def _key(manifest: Manifest, settings: Settings, glossary: Mapping[str, Sequence[str]]) -> str:
+    """All that an index and what it finds depend on, but for who may open what."""
+    return fingerprint([manifest.fingerprint, settings.fingerprint("retrieval"), glossary])
 
 
 def _holds(run_json: Path, print_id: str) -> bool:

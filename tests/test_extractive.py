@@ -45,6 +45,12 @@ def test_a_sentence_goes_on_where_the_file_only_breaks_its_line() -> None:
         "The small ferry stays in harbour from 14 metres per second. [1]"
     )
     assert said("Should I ask the bosun?", wrapped) == "Ask the bosun. [1]"
+    full = "Whoever sails on the small ferry in winter needs a warm coat and\nMrs Terna says boots too."
+    assert said("Who needs a warm coat?", full).startswith("Whoever") and "boots" in said("Who needs a coat?", full)
+
+
+def test_short_lines_of_a_list_without_marks_stay_apart() -> None:
+    assert said("What is the number of the gate?", "Reception 4100\nGate 4200\nHarbour office 4300") == "Gate 4200 [1]"
 
 
 def test_a_row_of_a_table_is_told_with_its_column_heads() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tiny import LABELS, SECRET, run_and_label, tiny_pilot
 
-from rag_pilot.compared import retrievers
+from rag_pilot.compared import retrievers, weighings
 from rag_pilot.ledger import Ledger
 from rag_pilot.reading import failures, items
 from rag_pilot.results import Result, what_can_be_shown
@@ -94,6 +94,19 @@ def test_the_three_retrievers_answer_nothing_and_see_the_same_questions(tmp_path
     assert list(compared) == ["keyword", "dense", "hybrid"]
     assert {r.retrieval.hit5.n for r in compared.values()} == {4}
     assert not (pilot.results / "runs").exists()
+
+
+def test_weighings_have_a_row_for_all_and_one_for_each_language_that_is_named(tmp_path):
+    pilot = tiny_pilot(tmp_path)
+    questions = pilot.data / "questions.jsonl"
+    lines = questions.read_text(encoding="utf-8").splitlines()
+    assert [w.lang for w in weighings(pilot, retrievers(pilot))] == [""]
+    lines[0] = lines[0].replace('"groups"', '"lang": "en", "groups"')
+    lines[1] = lines[1].replace('"groups"', '"lang": "fr", "groups"')
+    questions.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    pilot = type(pilot).open("tiny", tmp_path)
+    found = weighings(pilot, retrievers(pilot))
+    assert [(w.lang, w.hits["hybrid"].n) for w in found] == [("", 4), ("en", 1), ("fr", 1)]
 
 
 def test_what_can_be_shown_speaks_of_200_questions_while_there_are_none(result):

@@ -18,6 +18,7 @@ from .answerer import NOT_FOUND, Prompt, Reply
 from .citations import without_citations
 
 _BEGINS = re.compile(r"\s*(?:[-*+>#|]|\d+[.)]\s|<!--)")  # a line that goes on with nothing before it
+_WRAPPED = 50  # characters of a line that was broken because it was full
 _STEM = 5  # letters compared: enough to join 'approves' and 'approval', 'urlop' and 'urlopu'
 _RANK_WORTH = 0.03  # what a passage loses per rank, as a share of the question's words
 
@@ -68,10 +69,11 @@ def extractive(sentences_at_most: int = 2, coverage: float = 0.2) -> Callable[[s
 
 
 def _unwrapped(lines: list[str]) -> Iterator[str]:
-    """The lines, those of one paragraph or list item as one: where a file breaks its lines, no sentence ends."""
+    """The lines, those that a file only breaks as one; short lines that begin anew, as of a list, stay apart."""
     whole: list[str] = []
     for line in [*lines, ""]:
-        if not line.strip() or _BEGINS.match(line):
+        goes_on = whole and (line.lstrip()[:1].islower() or len(whole[-1]) >= _WRAPPED)
+        if not line.strip() or _BEGINS.match(line) or not goes_on:
             if whole:
                 yield " ".join(whole)
             whole = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,3 +74,10 @@ def fuse(lists: Mapping[str, Candidates], fusion: Fusion, rrf_k: int = 60) -> di
         row: round(sum(weight * lists[name].standard(row) for name, weight in weights.items()), DECIMALS)
         for row in fused
     }
+
+
+def moments(scores: NDArray[Any], count: int) -> tuple[float, float]:
+    """Mean and standard deviation of `count` scores, of which those not given are 0."""
+    wide = scores.astype(np.float64)
+    mean = float(wide.sum()) / count
+    return mean, float(np.sqrt(max(0.0, float((wide * wide).sum()) / count - mean * mean)))

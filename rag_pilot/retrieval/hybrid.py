@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, SettingsError
 from ..records import Hit, Passage
 from .dense import Dense, check_unit
-from .fusion import Candidates, Fusion, fuse
+from .fusion import Candidates, Fusion, fuse, moments
 from .keyword import VARIANTS, Tokenizer, Weighed, words
 from .permissions import Permitted, Rows
 from .postings import Postings
@@ -209,7 +209,7 @@ class HybridIndex:
                     best = self._top(matching, scores, depth)
                     both = np.intersect1d(np.union1d(listed, best), matching, assume_unique=True)
                     weighed = _by_row(both, scores[np.searchsorted(matching, both)])
-                    lists["keyword"] = Candidates(best, weighed, *_moments(scores, len(rows)))
+                    lists["keyword"] = Candidates(best, weighed, *moments(scores, len(rows)))
                     listed = np.union1d(listed, best)
                 if vectors is None or near is None:
                     yield lists, None
@@ -218,7 +218,7 @@ class HybridIndex:
                 if "dense" in self._lists():
                     cosines = np.array(list(similarity.values()))
                     best = self._top(listed, cosines, depth)
-                    lists["dense"] = Candidates(best, similarity, *_moments(near[number], len(rows)))
+                    lists["dense"] = Candidates(best, similarity, *moments(near[number], len(rows)))
                 yield lists, similarity
 
     def _fused(
@@ -247,16 +247,8 @@ class HybridIndex:
             told[LIST] = tuple(ids[row] for row in reranked)
             for rank, (place, score) in enumerate(order, start=1):
                 ranks[head[place]][LIST], fused[head[place]] = rank, score
-        hits = [
-            Hit(
-                self.passages[row],
-                None if similarity is None else float(similarity[row]),
-                fused[row],
-                ranks[row],
-            )
-            for row in self._spread(best, k)
-        ]
-        return Hits(hits, told)
+        near = similarity or {}
+        return Hits((Hit(self.passages[r], near.get(r), fused[r], ranks[r]) for r in self._spread(best, k)), told)
 
     def _lists(self) -> tuple[str, ...]:
         return METHODS[self.method] if self.embed is not None else ("keyword",)
@@ -302,10 +294,3 @@ class HybridIndex:
 
 def _by_row(rows: NDArray[np.intp], scores: NDArray[Any]) -> dict[int, float]:
     return dict(zip(rows.tolist(), scores.tolist(), strict=True))
-
-
-def _moments(scores: NDArray[Any], count: int) -> tuple[float, float]:
-    """Mean and standard deviation of `count` scores, of which those not given are 0."""
-    wide = scores.astype(np.float64)
-    mean = float(wide.sum()) / count
-    return mean, float(np.sqrt(max(0.0, float((wide * wide).sum()) / count - mean * mean)))

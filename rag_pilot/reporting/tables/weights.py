@@ -14,7 +14,7 @@ def weighings(found: Sequence[Weighing]) -> Html:
     """Hybrid against keyword alone and dense alone, and the weight that cross-validation chooses for each fusion."""
     gains, weights = [], []
     for one in found:
-        lang = one.lang or ("all" if len(found) > 1 or not one.lang else "(no language)")
+        lang = one.lang or "all"
         n = one.hits["hybrid"].n
         gains.append(
             (
@@ -74,5 +74,5 @@ def _weight(chosen: ChosenWeight) -> tuple[object, ...]:
         f"{chosen.weight:g}",
         f"{low:g}" if low == high else f"{low:g} to {high:g}",
         f"{chosen.hits} of {chosen.against_equal.n}; equal weights {chosen.equal_hits}: {_gain(chosen.against_equal)}",
-        f"{chosen.recommended:g}" if chosen.against_equal.better else f"{EQUAL:g}: a gain is not shown",
+        f"{chosen.recommended:g}{'' if chosen.against_equal.better else ': a gain is not shown'}",
     )
