@@ -34,6 +34,7 @@ from rag_pilot.retrieval.embedding import available, load_embedding, token_count
 from rag_pilot.retrieval.fusion import Fusion
 from rag_pilot.retrieval.hybrid import HybridIndex
 from rag_pilot.retrieval.keyword import tokenizer
+from rag_pilot.retrieval.merging import Merging
 from rag_pilot.settings import PassageTable, RetrievalTable
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -95,7 +96,7 @@ def ours(
         bm25=RetrievalTable().bm25,
         indexed=lambda p: prefix(p) + p.text,
         windows=lambda p: [prefix(p) + text for text in window.texts(p)],
-        per_document=1,
+        merging=Merging(1, duplicates=RetrievalTable().near_duplicates_last),
         fusion=Fusion(RetrievalTable().fusion, RetrievalTable().dense_weight),
     )
     embedding.queries([q.question for q in questions])
@@ -103,10 +104,10 @@ def ours(
     def asked(index: HybridIndex) -> Ranks:
         return ranks(questions, lambda q: [h.doc for h in index.search(q.question, q.groups, k=10)])
 
-    grid = {weight: asked(index.using("hybrid", Fusion("scores", weight))) for weight in GRID}
+    grid = {weight: asked(index.using("hybrid", fusion=Fusion("scores", weight))) for weight in GRID}
     weights = {weight: {q: rank or None for q, rank in found.items()} for weight, found in grid.items()}
     return {method: asked(index.using(method)) for method in METHODS} | {
-        "rrf": asked(index.using("hybrid", Fusion("ranks", 0.5)))
+        "rrf": asked(index.using("hybrid", fusion=Fusion("ranks", 0.5)))
     }, choose_weight(weights, seed=1)
 
 

@@ -23,6 +23,7 @@ from .retrieval.fusion import Fusion
 from .retrieval.hybrid import HybridIndex
 from .retrieval.keyword import tokenizer
 from .retrieval.manifest import Manifest, document_hashes
+from .retrieval.merging import Merging
 from .retrieval.rerank import Reranker, cross_encoder
 from .retrieval.rewrite import expander
 from .retrieval.stored import open_index, save_index, saved_manifest
@@ -122,8 +123,8 @@ def open_or_build(
         "tokenizer": tokenizer(settings.pilot.languages),
         "bm25": find.bm25,
         "rewrite": expander(glossary),
-        "per_document": find.per_document,
         "fusion": Fusion(find.fusion, find.dense_weight),
+        "merging": Merging(find.per_document, duplicates=find.near_duplicates_last),
         "reranker": Reranker(cross_encoder(find.rerank), find.rerank_depth) if find.rerank else None,
     }
     place = folder / manifest.fingerprint

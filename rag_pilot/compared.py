@@ -61,11 +61,10 @@ def weighings(pilot: Pilot, results: Mapping[str, Result], variant: Variant | No
     """
     settings = (variant or pilot.baseline).settings
     ranks = {name: results[name].retrieval.ranks for name in OURS}
-    index = results["hybrid"].built.index.using("hybrid")
-    index.reranker = None  # it is the lists that are weighed
+    index = results["hybrid"].built.index.using("hybrid", reranker=None)  # it is the lists that are weighed
     by_id = {q.id: q for q in pilot.questions}
     asked = [by_id[i] for i in ranks["hybrid"]]
-    grids = {how: {w: _ranks(index.using("hybrid", Fusion(how, w)), asked, settings) for w in GRID} for how in HOW}
+    grids = {how: {w: _ranks(index.using(fusion=Fusion(how, w)), asked, settings) for w in GRID} for how in HOW}
     found = []
     for lang in ("", *sorted({q.lang for q in asked} - {""})):
         mine = {q.id for q in asked if lang in ("", q.lang)}

@@ -24,6 +24,7 @@ from rag_pilot.reporting import tables
 from rag_pilot.reporting.export import export
 from rag_pilot.results import Result
 from rag_pilot.retrieval.hybrid import METHODS, Hits, HybridIndex
+from rag_pilot.retrieval.merging import Merging
 
 ROWS = (
     ("leave", "all", "Everybody is paid for twenty-five days of annual leave in each calendar year."),
@@ -236,7 +237,7 @@ def test_our_index_is_silent_whatever_stands_in_it(seed, method, per_document, k
         )
         for n in range(rng.randint(1, 25))
     ]
-    index = HybridIndex(passages, embed, method=method, per_document=per_document)
+    index = HybridIndex(passages, embed, method=method, merging=Merging(per_document))
     asked = [
         Question(f"q{n}", " ".join(rng.choices(words, k=3)), doc=f"d{n}", groups=frozenset({"all"})) for n in range(3)
     ]

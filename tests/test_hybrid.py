@@ -16,6 +16,7 @@ from rag_pilot.records import Passage
 from rag_pilot.retrieval.dense import Dense
 from rag_pilot.retrieval.hybrid import METHODS, Hits, HybridIndex
 from rag_pilot.retrieval.keyword import article_tokenizer
+from rag_pilot.retrieval.merging import Merging
 
 VOCABULARY = [f"w{n}" for n in range(40)]
 WEIGHTS = [1 / (n + 1) for n in range(40)]
@@ -223,7 +224,7 @@ def test_many_queries_at_once_give_the_hits_and_lists_of_one_at_a_time(rows, que
     chunks = [{"text": " ".join(w), "doc": f"d{n % 3}", "groups": g} for n, (w, g) in enumerate(rows)]
     asked = [" ".join(query) for query in queries]
     index = HybridIndex(
-        chunks, embed, method=method, windows=lambda p: p.text.split(), rewrite=lambda q: f"{q} w1", per_document=2
+        chunks, embed, method=method, windows=lambda p: p.text.split(), rewrite=lambda q: f"{q} w1", merging=Merging(2)
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Dense, "batch", lambda *_: batch)
@@ -373,7 +374,7 @@ def test_similarities_that_differ_by_less_than_the_rounding_are_ties():
 def test_per_document_bounds_the_hits_of_a_document_and_lets_others_follow():
     chunks = [{"id": f"{n}", "text": "leave " * (9 - n), "doc": "ab"[n > 4], "groups": {"g"}} for n in range(8)]
     for bound, docs in ((0, "aaaa"), (1, "ab"), (2, "aabb"), (3, "aaab")):
-        index = HybridIndex(chunks, method="keyword", per_document=bound)
+        index = HybridIndex(chunks, method="keyword", merging=Merging(bound))
         found = index.search("leave", {"g"}, k=4)
         assert "".join(hit["doc"] for hit in found) == docs
         assert len(found.lists["keyword"]) == 8  # the lists are shown whole

@@ -15,6 +15,7 @@ from rag_pilot.reporting import tables
 from rag_pilot.results import Result
 from rag_pilot.retrieval.hybrid import HybridIndex
 from rag_pilot.retrieval.keyword import article_tokenizer
+from rag_pilot.retrieval.merging import Merging
 from rag_pilot.tracing import Trace, trace
 
 
@@ -77,7 +78,7 @@ def traced(result: Result, question: Question = QUESTION, k: int = 2, depth: int
     passages = [Passage(text, text.split()[-1], text, STAFF) for text in ANGLES]
     if per_document:
         passages[2] = replace(passages[2], doc="one")
-    index = HybridIndex(passages, embed, tokenizer=article_tokenizer, bm25="okapi", per_document=per_document)
+    index = HybridIndex(passages, embed, tokenizer=article_tokenizer, bm25="okapi", merging=Merging(per_document))
     built = replace(result.built, index=index, groups={p.id: STAFF for p in passages})
     find = {"depth": depth, "rrf_k": 60}
     info = {"config": {"retrieval": {"k": k, **find}}}

@@ -7,7 +7,6 @@ and whether a hit is good, is not known here.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -20,6 +19,7 @@ from ..records import Hit, Passage
 from .dense import Dense, check_unit
 from .fusion import Candidates, Fusion, fuse, moments
 from .keyword import VARIANTS, Tokenizer, Weighed, words
+from .merging import SECTIONS, SEPARATE, Merging
 from .permissions import Permitted, Rows
 from .postings import Postings
 from .rerank import LIST, Reranker
@@ -67,8 +67,8 @@ class HybridIndex:
     model with prefixes; None leaves the dense list out. `method` is hybrid, keyword or dense. `indexed` gives the text
     that is matched (default: the passage's own), `windows` the pieces of it that fit the embedding model: a passage is
     as similar as its best window, so nothing is cut off. `rewrite` changes the question, `fusion` says how the lists
-    become one (default: the article's RRF, equal weights). `per_document` bounds the hits of one document (0: no
-    bound); of passages with one parent only the best is a hit. `reranker` reads the head of the fused list again.
+    become one (default: the article's RRF, equal weights), `merging` which of the passages that belong together are
+    hits. `reranker` reads the head of the fused list again.
     Raises DataError for groups that are no collection of names, for ids that stand twice and for vectors that do not
     fit, SettingsError for a method or variant of BM25 that does not exist.
     """
@@ -84,8 +84,8 @@ class HybridIndex:
         indexed: Callable[[Passage], str] = lambda passage: passage.text,
         windows: Callable[[Passage], Sequence[str]] | None = None,
         rewrite: Rewrite = lambda question: question,
-        per_document: int = 0,
         fusion: Fusion = EQUAL,
+        merging: Merging = SECTIONS,
         reranker: Reranker | None = None,
     ) -> None:
         passages = [Passage.of(chunk, number) for number, chunk in enumerate(chunks)]
@@ -98,8 +98,9 @@ class HybridIndex:
         pieces = [(windows(p) if windows else ()) or [indexed(p)] for p in passages]
         starts = np.cumsum([0, *(len(p) for p in pieces)])[:-1]
         dense = Dense(self._embedded([text for piece in pieces for text in piece]), starts)
-        self._take(Parts(self.passages.rows, postings, dense), tokenizer, bm25, rewrite, per_document, fusion)
-        self.reranker = reranker
+        self._take(Parts(self.passages.rows, postings, dense), tokenizer, bm25)
+        self.rewrite, self.fusion, self.merging, self.reranker = rewrite, fusion, merging, reranker
+        self.ties = ""
 
     @classmethod
     def of_parts(
@@ -110,26 +111,19 @@ class HybridIndex:
         method: str = "hybrid",
         tokenizer: Tokenizer = words,
         bm25: str = "lucene",
-        rewrite: Rewrite = lambda question: question,
-        per_document: int = 0,
-        fusion: Fusion = EQUAL,
-        reranker: Reranker | None = None,
+        **asked: Any,
     ) -> HybridIndex:
-        """An index of parts that were made before, as `opened` reads them; open to nobody until groups are set."""
-        index = object.__new__(cls)
-        index.embed = embed
-        index.method = index._usable(method)
-        index.passages = Permitted(parts.rows, {})
-        index._take(parts, tokenizer, bm25, rewrite, per_document, fusion)
-        index.reranker = reranker
-        return index
+        """An index of parts that were made before, as `opened` reads them; open to nobody until groups are set.
 
-    def _take(
-        self, parts: Parts, tokenizer: Tokenizer, bm25: str, rewrite: Rewrite, per_document: int, fusion: Fusion
-    ) -> None:
-        self.parts, self.dense = parts, parts.dense
-        self.tokenizer, self.rewrite, self.per_document, self.fusion = tokenizer, rewrite, per_document, fusion
-        self.merges = True  # passages with one parent are one hit
+        `asked` is what `using` takes too.
+        """
+        index = cls((), tokenizer=tokenizer, bm25=bm25)
+        index.embed, index.passages = embed, Permitted(parts.rows, {})
+        index._take(parts, tokenizer, bm25)
+        return index.using(method, **asked)
+
+    def _take(self, parts: Parts, tokenizer: Tokenizer, bm25: str) -> None:
+        self.parts, self.dense, self.tokenizer = parts, parts.dense, tokenizer
         self.keyword = VARIANTS[bm25](parts.postings)
         self._order = parts.rows.order
 
@@ -149,17 +143,22 @@ class HybridIndex:
         check_unit(vectors)
         return vectors
 
-    def using(self, method: str, fusion: Fusion | None = None) -> HybridIndex:
-        """The same index with another method (hybrid, keyword, dense) or fusion; all else, access too, is shared."""
+    def using(self, method: str | None = None, **otherwise: Any) -> HybridIndex:
+        """The same index asked otherwise; all else, access too, is shared.
+
+        `otherwise` replaces `rewrite`, `fusion`, `merging`, `reranker`, or `ties`: the list whose rank decides between
+        equal fused scores, where it is not the similarity (to see what that rule decides).
+        """
+        if unknown := otherwise.keys() - {"rewrite", "fusion", "merging", "reranker", "ties"}:
+            raise TypeError(f"an index cannot be asked with another {', '.join(sorted(unknown))}; build one")
         other = object.__new__(HybridIndex)
-        other.__dict__.update(self.__dict__, method=self._usable(method), fusion=fusion or self.fusion)
+        other.__dict__.update(self.__dict__, **otherwise)
+        other.method = self._usable(method or self.method)
         return other
 
     def unmerged(self) -> HybridIndex:
-        """The same index without reranking, with any number of hits of a document and parent; access is shared."""
-        other = self.using(self.method)
-        other.per_document, other.merges, other.reranker = 0, False, None
-        return other
+        """The same index without reranking, every passage a hit of its own; access is shared."""
+        return self.using(merging=SEPARATE, reranker=None)
 
     def set_groups(self, groups: Mapping[str, frozenset[str]] | None) -> None:
         """Replace who may open each document, effective at the next question; a document without an entry is closed."""
@@ -235,20 +234,25 @@ class HybridIndex:
         for name, one in lists.items():
             for rank, row in enumerate(one.rows.tolist(), start=1):
                 ranks.setdefault(row, {})[name] = rank
-        likeness = (lambda row: -similarity[row]) if similarity is not None else (lambda row: 0.0)
-        best = sorted(fused, key=lambda row: (-fused[row], likeness(row), self._order[row]))
+        near = similarity or {}
+
+        def place(row: int) -> tuple[float, ...]:
+            decides = ranks[row].get(self.ties, len(fused)) if self.ties else -near.get(row, 0.0)
+            return (-fused[row], decides, self._order[row])
+
+        best = sorted(fused, key=place)
         ids = self.passages.rows.ids
         told = {name: tuple(ids[row] for row in one.rows.tolist()) for name, one in lists.items()}
         if self.reranker:
             head = best[: self.reranker.depth]
             order = self.reranker.order(query, [self.passages[row] for row in head])
-            reranked = [head[place] for place, _ in order]
+            reranked = [head[at] for at, _ in order]
             best = reranked + best[len(head) :]
             told[LIST] = tuple(ids[row] for row in reranked)
-            for rank, (place, score) in enumerate(order, start=1):
-                ranks[head[place]][LIST], fused[head[place]] = rank, score
-        near = similarity or {}
-        return Hits((Hit(self.passages[r], near.get(r), fused[r], ranks[r]) for r in self._spread(best, k)), told)
+            for rank, (at, score) in enumerate(order, start=1):
+                ranks[head[at]][LIST], fused[head[at]] = rank, score
+        shown = self.merging.first(best, lambda row: self.passages[row], k)
+        return Hits((Hit(self.passages[r], near.get(r), fused[r], ranks[r]) for r in shown), told)
 
     def _lists(self) -> tuple[str, ...]:
         return METHODS[self.method] if self.embed is not None else ("keyword",)
@@ -273,23 +277,6 @@ class HybridIndex:
             kept = scores >= np.partition(scores, len(rows) - depth)[len(rows) - depth]
             rows, scores = rows[kept], scores[kept]
         return rows[np.lexsort((self._order[rows], -scores))][:depth]
-
-    def _spread(self, rows: Sequence[int], k: int) -> list[int]:
-        """The first k rows, one of those that share a parent, at most `per_document` of one document."""
-        taken: Counter[str] = Counter()
-        parents: set[tuple[str, str]] = set()
-        kept: list[int] = []
-        for row in rows:
-            if len(kept) >= k:
-                break
-            doc, parent = self.passages[row].doc, self.passages[row].parent
-            if self.merges and (doc, parent) in parents or 0 < self.per_document <= taken[doc]:
-                continue
-            kept.append(row)
-            taken[doc] += 1
-            if parent:
-                parents.add((doc, parent))
-        return kept
 
 
 def _by_row(rows: NDArray[np.intp], scores: NDArray[Any]) -> dict[int, float]:

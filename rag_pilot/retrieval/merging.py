@@ -1,0 +1,82 @@
+"""The fused list cut to its first hits, so that one document, one section or one text does not fill them.
+
+It comes after the lists and sees only what the asker may open: a passage that she may not open hides no copy of it that
+she may. Which of two copies is the right one to cite is not known here; the better ranked stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..corpus.near_duplicates import RUN, words_of
+from ..records import Passage
+
+ALIKE = 0.9
+"""The least share of common five-word runs of two passages of one text: of 100 words one may differ."""
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True)
+class Merging:
+    """How many of what belongs together are hits; the first in the list always is one.
+
+    `per_document` bounds the hits of one document (0: no bound); `sections`: of passages with one parent only the best
+    is a hit; `duplicates`: near duplicates of a hit, whatever their document, come after everything else.
+    """
+
+    per_document: int = 0
+    sections: bool = True
+    duplicates: bool = False
+
+    def first(self, rows: Sequence[int], passage: Callable[[int], Passage], k: int) -> list[int]:
+        """The first k of `rows`, best first, that are hits of their own, then near duplicates where k is not full."""
+        taken: Counter[str] = Counter()
+        parents: set[tuple[str, str]] = set()
+        texts: list[_Text] = []
+        kept: list[int] = []
+        copies: list[int] = []
+        for row in rows:
+            if len(kept) >= k:
+                break
+            found = passage(row)
+            parent = (found.doc, found.parent)
+            if self.sections and parent in parents or 0 < self.per_document <= taken[found.doc]:
+                continue
+            if self.duplicates:
+                text = _Text.of(found.text)
+                if any(text.repeats(other) for other in texts):
+                    copies.append(row)
+                    continue
+                texts.append(text)
+            kept.append(row)
+            taken[found.doc] += 1
+            if found.parent:
+                parents.add(parent)
+        return (kept + copies)[:k]
+
+
+SECTIONS = Merging()
+SEPARATE = Merging(sections=False)
+"""Every passage is a hit of its own."""
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A passage as it is compared with another: its five-word runs, and its numbers, each as often as it stands."""
+
+    runs: frozenset[tuple[str, ...]]
+    numbers: Counter[str]
+
+    @classmethod
+    def of(cls, text: str) -> _Text:
+        words = words_of(text)
+        runs = frozenset(tuple(words[i : i + RUN]) for i in range(max(1, len(words) - RUN + 1)))
+        return cls(runs, Counter(_NUMBER.findall(text)))
+
+    def repeats(self, other: _Text) -> bool:
+        """Whether both are one text, with the same numbers: 25 days and 26 days are two."""
+        both = len(self.runs & other.runs)
+        return both >= ALIKE * (len(self.runs) + len(other.runs) - both) and self.numbers == other.numbers
