@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .answering.answerer import answer as answer
+    from .compared import ablations as ablations
     from .compared import retrievers as retrievers
     from .compared import weighings as weighings
     from .errors import PilotError as PilotError
@@ -33,6 +34,7 @@ _HOMES = {
     "Pilot": "pilot",
     "PilotError": "errors",
     "Result": "results",
+    "ablations": "compared",
     "answer": "answering.answerer",
     "changes_form": "reading",
     "expert_form": "reading",

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from .analysis.measures import rank_of
 from .analysis.shares import Share
-from .analysis.weights import GRID, ChosenWeight, Paired, choose_weight, paired
+from .analysis.weights import EQUAL, GRID, ChosenWeight, Paired, choose_weight, paired
 from .answering.answerer import NOT_FOUND
 from .building import Built, Variant, embed_questions
 from .errors import ModelError
@@ -79,6 +80,64 @@ def weighings(pilot: Pilot, results: Mapping[str, Result], variant: Variant | No
         against = {name: paired(own[name], own["hybrid"]) for name in ("keyword", "dense")}
         found.append(Weighing(lang, against, hits, chosen))
     return found if len({q.lang for q in asked}) > 1 else found[:1]
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """What one setting does: the same questions with it turned; gained and lost are by turning it."""
+
+    setting: str
+    now: Any
+    turned: Any
+    result: Result
+    first: Paired  # Hit@1
+    five: Paired  # Hit@5
+
+
+TIES = "ties"
+"""Equal fused scores, decided by the keyword list instead of the similarity; no setting, it is shown only."""
+
+
+def ablations(pilot: Pilot, variant: Variant | None = None) -> tuple[Result, list[Ablation]]:
+    """Retrieval as configured, and with each setting turned that needs no other index, one at a time.
+
+    What needs one (embedding, passages, titles) is a change of notebook 07.
+    """
+    variant = variant or pilot.baseline
+    settings = variant.settings
+    built = pilot.build(variant)
+    embed_questions(built.index, pilot.questions)
+    base = Result(pilot, _asked(pilot, built.index), built, built.index)
+    found = []
+    for name, to in _turned(settings).items():
+        other = pilot.build(replace(variant, settings=settings.changed({name: to})))
+        embed_questions(other.index, pilot.questions)
+        result = Result(pilot, _asked(pilot, other.index), other, other.index)
+        table, _, key = name.partition(".")
+        found.append((name, getattr(getattr(settings, table), key), to, result))
+    if settings.retrieval.method == "hybrid":
+        index = built.index.using(ties="keyword")
+        found.append((TIES, "similarity", "keyword list", Result(pilot, _asked(pilot, index), built, index)))
+    before = base.retrieval.ranks
+    return base, [Ablation(*row, *(paired(before, row[-1].retrieval.ranks, k) for k in (1, 5))) for row in found]
+
+
+def _turned(settings: Settings) -> dict[str, Any]:
+    """The settings that change what is found without another index: dotted name -> its other value."""
+    find = settings.retrieval
+    other: dict[str, Any] = {}
+    if find.method == "hybrid":
+        other["retrieval.fusion"] = "ranks" if find.fusion == "scores" else "scores"
+        if find.dense_weight != EQUAL:
+            other["retrieval.dense_weight"] = EQUAL
+    other["retrieval.glossary"] = not find.glossary
+    if settings.rewrite.kind != "none":
+        other["rewrite.kind"] = "none"
+    if find.rerank:
+        other["retrieval.rerank"] = ""
+    other["retrieval.near_duplicates_last"] = not find.near_duplicates_last
+    other["retrieval.per_document"] = 0 if find.per_document else 1
+    return other
 
 
 def _ranks(index: HybridIndex, questions: Sequence[Question], settings: Settings) -> dict[str, int | None]:

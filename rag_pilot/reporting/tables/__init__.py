@@ -11,9 +11,10 @@ from .failures import failures, pareto, tasks, trace
 from .plan import agreed, cost, cost_plan, criteria, decision, decision_table, judgements
 from .sources import composition, findings, index, leak_audit, retrievers, segments, writing
 from .week2 import changes, ledger, nothing, threshold, tried
-from .weights import weighings
+from .weights import ablations, weighings
 
 __all__ = [
+    "ablations",
     "agreed",
     "changes",
     "composition",

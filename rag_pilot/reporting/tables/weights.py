@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...analysis.weights import EQUAL, FEWEST, ChosenWeight, Paired
-from ...compared import Weighing
+from ...compared import TIES, Ablation, Weighing
+from ...results import Result
 from ..html import Html, note, section, table, tag
 from ..words import plural
 
@@ -44,6 +45,47 @@ def weighings(found: Sequence[Weighing]) -> Html:
             f"weight that the others choose; under {FEWEST} questions none is chosen."
         ),
     )
+
+
+def ablations(found: tuple[Result, Sequence[Ablation]]) -> Html:
+    """Hit@1 and Hit@5 as configured and with each setting turned, with what turning it gains and loses."""
+    base, turned = found
+    rows: list[tuple[object, ...]] = [
+        ("as configured", "", "", base.retrieval.hit1, "", base.retrieval.hit5, "", _leaking(base))
+    ]
+    for one in turned:
+        hits = one.result.retrieval
+        rows.append(
+            (
+                "equal scores are decided by" if one.setting == TIES else one.setting,
+                *(_value(value) for value in (one.now, one.turned)),
+                hits.hit1,
+                _gain(one.first),
+                hits.hit5,
+                _gain(one.five),
+                _leaking(one.result),
+            )
+        )
+    head = ("Setting", "Is", "Turned to", "Hit@1", "Against as configured", "Hit@5", "Against as configured", "Leaks")
+    return section(
+        table("What each setting does, one turned at a time", head, rows),
+        note(
+            "Questions gained and lost by turning it, in brackets the paired 95 % interval of the difference in points: "
+            "where it holds 0, these questions cannot tell. A row is a reason to plan a change, not to make it: of so "
+            "many rows one will look good by luck. Settings that need another index are changes of notebook 07."
+        ),
+    )
+
+
+def _value(value: object) -> str:
+    return (
+        {True: "on", False: "off", "": "none"}.get(value, str(value)) if isinstance(value, bool | str) else str(value)
+    )
+
+
+def _leaking(result: Result) -> Html:
+    share = result.leaks.share
+    return tag(f"{share.count} of {share.n}", "bad" if share.count else "good")
 
 
 def _gain(found: Paired) -> str:

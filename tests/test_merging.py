@@ -1,0 +1,88 @@
+"""Which passages of the fused list are hits of their own, entered by the index's search."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_pilot.retrieval.hybrid import HybridIndex
+from rag_pilot.retrieval.merging import SEPARATE, Merging
+
+RULE = (
+    "Everybody who works away from the office for more than one night books through the travel desk, keeps every "
+    "receipt and hands in the claim within thirty days of coming home, with the cost centre on the first page, the "
+    "manager's name below it and the purpose of the journey in one sentence; claims without a receipt are paid only "
+    "where the sum is small and the manager has signed for it by hand"
+)
+LAST = Merging(duplicates=True)
+
+
+class Falling:
+    """An embedding in which the passages, in their order, are less and less alike to any query."""
+
+    def passages(self, texts):
+        cosines = np.linspace(0.9, 0.5, len(texts))
+        return np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1)
+
+    def queries(self, texts):
+        return np.array([[1.0, 0.0]] * len(texts))
+
+
+def found(texts, merging=LAST, k=5):
+    """The documents of the first k hits; `texts` is document -> text, or text and the groups that may open it."""
+    pairs = {doc: (told, {"a"}) if isinstance(told, str) else told for doc, told in texts.items()}
+    chunks = [{"id": doc, "doc": doc, "text": text, "groups": groups} for doc, (text, groups) in pairs.items()]
+    index = HybridIndex(chunks, Falling(), method="dense", merging=merging)
+    return [hit.doc for hit in index.search("travel", {"a"}, k)]
+
+
+COPIES = {f"copy{n}": RULE for n in range(5)}
+OTHERS = {"visa": "who needs a visa", "car": "hire cars", "rail": "by rail first class", "cash": "advances in cash"}
+
+
+def test_copies_of_one_text_do_not_fill_the_first_five_whatever_their_documents():
+    assert found({**COPIES, **OTHERS}) == ["copy0", "visa", "car", "rail", "cash"]
+    assert found({**COPIES, **OTHERS}, Merging()) == list(COPIES)
+
+
+def test_a_copy_follows_after_the_others_where_there_is_room_and_is_never_lost():
+    assert found({**COPIES, "visa": OTHERS["visa"]}) == ["copy0", "visa", "copy1", "copy2", "copy3"]
+    assert sorted(found({**COPIES, **OTHERS}, k=20)) == sorted({**COPIES, **OTHERS})
+
+
+def test_another_layout_case_or_a_word_does_not_make_another_text():
+    long = RULE + ". " + " ".join(reversed(RULE.split()))
+    texts = {"one": long, "two": long.upper().replace(" ", "\n "), "three": long.replace("home", "abroad", 1)}
+    assert found({**texts, **OTHERS})[:2] == ["one", "visa"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [RULE + " up to 25 pounds", RULE.replace("thirty", "30"), RULE[:170], "travel"],
+    ids=["a number more", "another number", "a part", "short"],
+)
+def test_what_differs_in_a_number_or_much_is_a_hit_of_its_own(other):
+    assert found({"one": RULE, "two": other, **OTHERS})[:2] == ["one", "two"]
+
+
+def test_versions_with_different_numbers_are_both_hits():
+    old, new = RULE + " and 45 pence a mile", RULE + " and 46 pence a mile"
+    assert found({"old": old, "new": new, **OTHERS})[:2] == ["old", "new"]
+
+
+def test_a_copy_that_the_asker_may_not_open_pushes_nothing_back():
+    assert found({"secret": (RULE, {"hr"}), "public": RULE, **OTHERS})[0] == "public"
+
+
+def test_a_document_and_its_sections_are_bounded_together_with_copies():
+    texts = {"one": RULE, "two": RULE, "three": "short"}
+    assert found(texts, Merging(1, duplicates=True)) == ["one", "three", "two"]
+
+
+@given(st.lists(st.sampled_from([RULE, RULE + " 7", "hire cars", "visa", ""]), max_size=9), st.integers(1, 9))
+def test_merging_reorders_and_cuts_but_neither_invents_nor_doubles(texts, k):
+    passages = {f"d{n}": text for n, text in enumerate(texts)}
+    shown, separate = found(passages, k=k), found(passages, SEPARATE, k)
+    assert len(shown) == len(separate) == len(set(shown)) == min(k, len(texts))
+    assert shown[:1] == separate[:1]
+    assert sorted(found(passages, k=99)) == sorted(passages)
