@@ -417,12 +417,15 @@ def test_the_answerer_reads_the_question_as_it_was_asked():
     assert prompts[0].question == "cab?" and prompts[0].endswith("Question: cab?")
 
 
-def test_a_secret_word_that_a_model_adds_by_itself_is_no_leak_of_the_run_file(model, tmp_path):
-    model.says = lambda question: (200, "band 7 salaries 91,500 euros" if "hotel" in question else "leave")
+def test_what_a_glossary_or_model_adds_is_no_leak_of_the_run_file_though_it_stands_in_a_restricted_document(
+    model, tmp_path
+):
+    model.says = lambda question: (200, "band 7 pays 91,500 euros" if "hotel" in question else "leave")
     pilot = model.pilot(tmp_path)
+    (pilot.data / "glossary.toml").write_text('taxi = ["band 7 pays 91,500 euros a year"]', encoding="utf-8")
     pilot.lock_acceptance()
     result = Result(pilot, pilot.run(), pilot.build())
-    assert "91,500" in result.run.answers["q6"].searched
+    assert all("91,500" in result.run.answers[i].searched for i in ("q2", "q6"))
     assert result.leaking.count == 0 and result.audit.looked_at
 
 
