@@ -149,6 +149,8 @@ def _run(args: argparse.Namespace) -> int:
     info, leaking = result.run.info, result.leaking
     counts = ", ".join(f"{info[name]} {name}" for name in ("asked", "answered", "declined", "error"))
     print(f"run {result.run.id}: {counts}")
+    if unused := info.get("not_rewritten"):
+        print(f"searched as asked, because the rewriting model's reply was no query: {unused}")
     print(f"right document among the first 5: {result.retrieval.hit5.text()}")
     print(f"questions with a leak: {leaking.count} of {leaking.n}")
     for stage, leaks in result.audit.stages.items():
@@ -211,7 +213,7 @@ def _stored(pilot: Pilot, name: str | None) -> Result:
         raise DataError(f"no run {name!r} of pilot {pilot.name}; runs are: {listed}" if name else f"runs: {listed}")
     run = open_run(known[name or latest].parent, pilot.questions)
     config = run.info.get("config", {})
-    set_ = {f"{t}.{k}": v for t in ("passages", "retrieval", "answer") for k, v in config.get(t, {}).items()}
+    set_ = {f"{t}.{k}": v for t in ("passages", "retrieval", "rewrite", "answer") for k, v in config.get(t, {}).items()}
     variant = Variant(pilot.settings.changed(set_), tuple(config.get("changes", ())))
     return Result(pilot, run, pilot.build(variant))
 

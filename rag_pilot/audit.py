@@ -220,6 +220,7 @@ def audit_run(path: Path, questions: Iterable[Question], rights: Rights) -> Leak
     for _, row in read_jsonl(path):
         question = asked.get(str(row.get("question_id")))
         readers, own = (question.groups, question.question) if question else (frozenset[str](), "")
+        own = f"{own} {row.get('searched') or ''}"  # what glossary and model made of it, who have read no passage
         hits = row.get("hits") or []
         docs = {str(hit.get("id")): str(hit.get("doc")) for hit in hits}
         ids = [*docs, *(row.get("cited") or []), *(i for ids in (row.get("lists") or {}).values() for i in ids)]

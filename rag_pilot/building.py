@@ -7,15 +7,19 @@ the caller, every time. Which pilot this belongs to is not known here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from . import __version__
+from .answering.client import chat_model
 from .corpus.documents import Documents
 from .corpus.passages import Splitter, prefix_of, split_documents
-from .errors import DataError
+from .errors import DataError, ModelError
+from .identity import fingerprint
+from .progress import progress
 from .records import Document, Passage, Question
 from .retrieval.cache import CachedEmbedding
 from .retrieval.embedding import OFFLINE, Embedding, token_counter
@@ -24,8 +28,9 @@ from .retrieval.hybrid import HybridIndex
 from .retrieval.keyword import tokenizer
 from .retrieval.manifest import Manifest, document_hashes
 from .retrieval.merging import Merging
+from .retrieval.replies import Replies
 from .retrieval.rerank import Reranker, cross_encoder
-from .retrieval.rewrite import expander
+from .retrieval.rewrite import Rewrite, Rewriter, expander
 from .retrieval.stored import open_index, save_index, saved_manifest
 from .settings import Settings
 
@@ -74,6 +79,25 @@ def manifest_of(settings: Settings, documents: Sequence[Document], embedding: Em
     )
 
 
+def key_of(manifest: Manifest, settings: Settings, glossary: Mapping[str, Sequence[str]]) -> str:
+    """All that an index and what it finds depend on, but for who may open what."""
+    return fingerprint([manifest.fingerprint, settings.fingerprint("retrieval", "rewrite"), glossary])
+
+
+def rewriter(settings: Settings, glossary: Mapping[str, Sequence[str]], cache_folder: Path) -> Rewrite:
+    """From a question to the text that is searched: the glossary, and the model where one is configured.
+
+    Its address is first called when a question is not in the cache: what was asked before needs no key.
+    """
+    table, expand = settings.rewrite, expander(glossary, settings.pilot.languages)
+    if table.kind == "none":
+        return expand
+    connected = cache(lambda: chat_model(table, "rewrite"))
+    by = table.model_dump(mode="json", include={"model", "base_url", "temperature", "max_tokens"})
+    replies = Replies(cache_folder / "rewrites.sqlite", by)
+    return Rewriter(lambda prompt: connected()(prompt), expand, replies, table.concurrency)
+
+
 def split(settings: Settings, documents: Sequence[Document], known: Mapping[str, list[Passage]]) -> list[Passage]:
     """The passages of those documents under those settings, in order; those of `known` documents as they are there."""
     table = settings.passages
@@ -113,7 +137,7 @@ def open_or_build(
     settings: Settings,
     documents: Documents,
     embedding: CachedEmbedding,
-    glossary: Mapping[str, Sequence[str]],
+    rewrite: Rewrite,
 ) -> Built:
     """The index of that manifest, opened from `folder` where it was saved; open to nobody yet."""
     find, model = settings.retrieval, embedding.model
@@ -122,7 +146,7 @@ def open_or_build(
         "method": find.method,
         "tokenizer": tokenizer(settings.pilot.languages),
         "bm25": find.bm25,
-        "rewrite": expander(glossary),
+        "rewrite": rewrite,
         "fusion": Fusion(find.fusion, find.dense_weight),
         "merging": Merging(find.per_document, duplicates=find.near_duplicates_last),
         "reranker": Reranker(cross_encoder(find.rerank), find.rerank_depth) if find.rerank else None,
@@ -149,6 +173,34 @@ def open_or_build(
 
 
 def embed_questions(index: HybridIndex, questions: Iterable[Question]) -> None:
-    """Embed all questions in one batch, so that the cache answers one by one."""
+    """Rewrite and embed all questions in one batch, so that the caches answer one by one.
+
+    One that its model cannot rewrite is left out: the fault is that question's when it is asked. ModelError where not
+    one of them can be rewritten.
+    """
+    asked = [q.question for q in questions]
+    if isinstance(index.rewrite, Rewriter):
+        asked = _can_be_rewritten(index.rewrite, asked)
     if index.embed is not None:
-        index.embed.queries([index.rewrite(q.question) for q in questions])
+        index.embed.queries([index.rewrite(question) for question in asked])
+
+
+def _can_be_rewritten(rewrite: Rewriter, questions: Sequence[str]) -> list[str]:
+    faults: list[ModelError] = []
+
+    def tried(question: str) -> list[str]:
+        try:
+            rewrite(question)
+        except ModelError as fault:
+            faults.append(fault)
+            return []
+        return [question]
+
+    pool = ThreadPoolExecutor(rewrite.threads)
+    try:
+        found = [q for kept in progress(pool.map(tried, questions), "rewriting", len(questions)) for q in kept]
+    finally:
+        pool.shutdown(cancel_futures=True)
+    if faults and not found:
+        raise ModelError(f"no question could be rewritten; the first: {faults[0]}")
+    return found

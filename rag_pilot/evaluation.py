@@ -243,6 +243,7 @@ def _counted(info: Mapping[str, Any], questions: Sequence[Question], answers: Ma
         "asked": len(questions),
         **{status: statuses[status] for status in ("answered", "declined", "error")},
         "decline_reasons": dict(Counter(a.reason for a in answers.values() if a.status == "declined")),
+        "not_rewritten": sum(bool(a.not_rewritten) for a in answers.values()),
         "models": sorted({a.model for a in answers.values() if a.model}),
         "tokens_in": sum(a.tokens_in for a in answers.values()),
         "tokens_out": sum(a.tokens_out for a in answers.values()),

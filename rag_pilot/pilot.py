@@ -19,7 +19,7 @@ from .analysis.sensitivity import can_detect
 from .answering.answerer import LLM
 from .answering.client import chat_model
 from .answering.extractive import extractive
-from .building import Built, Variant, embed_questions, manifest_of, open_or_build
+from .building import Built, Variant, embed_questions, key_of, manifest_of, open_or_build, rewriter
 from .corpus.checks import Finding, check_questions
 from .corpus.documents import Documents, why_stale
 from .corpus.grouping import Groups, group_questions
@@ -39,7 +39,7 @@ from .reindex import Reindexed, found_by, gate
 from .retrieval.cache import CachedEmbedding
 from .retrieval.embedding import cheap_counter, load_embedding
 from .retrieval.hybrid import Hits
-from .retrieval.manifest import Manifest, document_hashes
+from .retrieval.manifest import document_hashes
 from .retrieval.rewrite import read_glossary
 from .settings import Settings, read_settings
 
@@ -201,10 +201,11 @@ class Pilot:
         embedding = CachedEmbedding(load_embedding(table.embedding, table.precision), self.results / "cache")
         manifest = manifest_of(settings, documents.documents, embedding)
         glossary = self._glossary(variant)
-        key = _key(manifest, settings, glossary)
+        key = key_of(manifest, settings, glossary)
         built = self._built.get(key)
         if built is None:
-            built = open_or_build(self.results / "index", manifest, settings, documents, embedding, glossary)
+            rewrite = rewriter(settings, glossary, self.results / "cache")
+            built = open_or_build(self.results / "index", manifest, settings, documents, embedding, rewrite)
             self._built[key] = replace(built, state="reused", embedded=0)
         built.index.set_groups({d.id: d.groups for d in documents.documents})
         return replace(built, documents=documents, groups=built.index.passages.by_id())
@@ -216,7 +217,7 @@ class Pilot:
         """
         built, table = self.build(), self.settings.retrieval
         embed_questions(built.index, self.questions)
-        key = _key(built.manifest, self.settings, self._glossary(self.baseline))
+        key = key_of(built.manifest, self.settings, self._glossary(self.baseline))
         found = found_by(built.index, self.questions, table)
         return gate(self.results / "index" / "accepted.json", key, found, self.settings.reindex_max_loss, accept)
 
@@ -243,14 +244,14 @@ class Pilot:
     def judge(self, settings: Settings) -> Judge | None:
         """The judge of those settings, or None."""
         kinds = {"none": lambda: None, "offline": lambda: offline_judge}
-        return kinds.get(settings.judge.kind, lambda: model_judge(chat_model(settings.judge)))()
+        return kinds.get(settings.judge.kind, lambda: model_judge(chat_model(settings.judge, "judge")))()
 
     def config(self, variant: Variant) -> dict[str, Any]:
         """Everything that can change an answer, as it is written into run.json; expected answers are not part of it."""
         settings, documents = variant.settings, self.documents(variant.changes).documents
         return {
             "version": __version__,
-            **{t: settings.model_dump(mode="json")[t] for t in ("passages", "retrieval", "answer")},
+            **{t: settings.model_dump(mode="json")[t] for t in ("passages", "retrieval", "rewrite", "answer")},
             "languages": list(settings.pilot.languages),
             "changes": list(variant.changes),
             "documents": fingerprint(document_hashes(documents)),
@@ -295,11 +296,6 @@ class Pilot:
             folder=self.results / "runs" / f"{date.today().isoformat()}-{slug}-{print_id[:6]}",
             info={"name": slug, "date": date.today().isoformat(), "config": config, "fingerprint": print_id},
         )
-
-
-def _key(manifest: Manifest, settings: Settings, glossary: Mapping[str, Sequence[str]]) -> str:
-    """All that an index and what it finds depend on, but for who may open what."""
-    return fingerprint([manifest.fingerprint, settings.fingerprint("retrieval"), glossary])
 
 
 def _holds(run_json: Path, print_id: str) -> bool:

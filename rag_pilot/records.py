@@ -255,6 +255,8 @@ class Answer(Record):
     tokens_out: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)  # per stage
     finish: str = ""
+    searched: str = ""  # the text that was searched, where a model rewrites questions
+    not_rewritten: str = ""  # why that model's reply was not used
 
     @property
     def similarity(self) -> float | None:

@@ -115,12 +115,10 @@ class RetrievalTable(_Table):
     near_duplicates_last: bool = True  # a passage that repeats a hit's text comes after all others; see merging.py
 
 
-class AnswerTable(_Table):
-    """Who answers: the extractive floor, or a model behind any OpenAI-compatible address."""
+class ModelTable(_Table):
+    """A model behind any OpenAI-compatible address."""
 
-    kind: Literal["extractive", "model"] = "extractive"
-    sentences: int = Field(2, ge=1)  # extractive: most sentences of an answer
-    coverage: float = Field(0.2, ge=0, le=1)  # extractive: share of the question's words that the best line must hold
+    kind: str = "model"
     model: str = ""
     base_url: str = ""
     key_variable: str = Field("OPENAI_API_KEY", pattern=r"^[A-Za-z_]\w*$")  # the environment variable with the key
@@ -130,10 +128,26 @@ class AnswerTable(_Table):
     concurrency: int = Field(4, ge=1)
 
     @model_validator(mode="after")
-    def _model_named(self) -> AnswerTable:
+    def _model_named(self) -> ModelTable:
         if self.kind == "model" and not self.model:
             raise ValueError("kind is 'model' but no model is named")
         return self
+
+
+class RewriteTable(ModelTable):
+    """Who rewrites questions for the search, beside the glossary: a small model will do; see retrieval/rewrite.py."""
+
+    kind: Literal["none", "model"] = "none"
+    max_tokens: int = Field(200, ge=1)
+    timeout: float = Field(30.0, gt=0)  # seconds
+
+
+class AnswerTable(ModelTable):
+    """Who answers: the extractive floor, or a model."""
+
+    kind: Literal["extractive", "model"] = "extractive"
+    sentences: int = Field(2, ge=1)  # extractive: most sentences of an answer
+    coverage: float = Field(0.2, ge=0, le=1)  # extractive: share of the question's words that the best line must hold
 
 
 class JudgeTable(AnswerTable):
@@ -185,6 +199,7 @@ class Settings(_Table):
     documents: DocumentsTable = DocumentsTable()
     passages: PassageTable = PassageTable()
     retrieval: RetrievalTable = RetrievalTable()
+    rewrite: RewriteTable = RewriteTable()
     answer: AnswerTable = AnswerTable()
     judge: JudgeTable = JudgeTable()
     hosted: HostedTable = HostedTable()

@@ -17,6 +17,7 @@ from .records import Answer, Hit, Passage, Question
 from .results import Result
 from .retrieval.hybrid import HybridIndex
 from .retrieval.rerank import LIST
+from .retrieval.rewrite import Rewriter
 
 DEEP = 1000  # so far down a list the expected document is looked for
 
@@ -60,7 +61,7 @@ class Trace:
 
     question_id: str
     question: str
-    searched: str  # the question as it was searched, synonyms added
+    searched: str  # the question as it was searched: synonyms added, rewritten
     expected: str
     docs: tuple[str, ...]
     places: tuple[Place, ...]
@@ -73,6 +74,7 @@ class Trace:
     quoted: bool = True  # whether the question names the words that hold the answer
     sought: Seen | None = None  # the expected passage, where it was not shown
     closed: bool = False  # the asker may not open the expected document
+    not_rewritten: str = ""  # why the reply of the model that rewrites was not used
 
 
 @dataclass(frozen=True)
@@ -100,14 +102,14 @@ def trace(result: Result, question_id: str) -> Trace:
         raise DataError(f"no question {question_id!r} in this run; ids stand in questions.jsonl")
     answer, passages, index = result.run.answers[question_id], result.built.passages, result.built.index
     hidden = result.hidden(question_id)
-    again = _Again() if hidden else _ask_again(result, question, answer)
+    searched = _searched(result, question, answer)
+    again = _Again() if hidden else _ask_again(result, question, answer, searched)
     lists = {**{name: list(ids) for name, ids in answer.lists.items()}, "shown": [h["id"] for h in answer.hits]}
     lost = len({i for ids in lists.values() for i in ids} - passages.keys())
     places = _places(question, answer, passages, again)
     if hidden:
         told = bool(question.quote)
         return Trace(question_id, "", "", "", (), places, (), answer.status, "", "", hidden, lost, told)
-    searched = index.rewrite(question.question)
     asked = set(index.tokenizer(searched))
 
     def seen(number: int, passage: Passage, similarity: float | None, ranks: Mapping[str, int]) -> Seen:
@@ -144,16 +146,25 @@ def trace(result: Result, question_id: str) -> Trace:
         quoted=bool(question.quote),
         sought=sought if sought and not sought.number else None,
         closed=bool(question.docs) and not result.may_open(question),
+        not_rewritten=answer.not_rewritten,
     )
 
 
-def _ask_again(result: Result, question: Question, answer: Answer) -> _Again:
+def _searched(result: Result, question: Question, answer: Answer) -> str:
+    """What was searched: as the run kept it where a model rewrites, which is not asked again."""
+    rewrite = result.built.index.rewrite
+    return answer.searched or (question.question if isinstance(rewrite, Rewriter) else rewrite(question.question))
+
+
+def _ask_again(result: Result, question: Question, answer: Answer, searched: str) -> _Again:
     """The same search as in the run, deeper and without merging; nothing where it gives other lists than the run."""
     index = result.retriever
     if not isinstance(index, HybridIndex) or not answer.lists:
         return _Again()
     _, search = result.asked_with
     depth = search.get("depth", 50)
+    index = index.using(index.method)
+    index.rewrite = lambda _: searched
     plain = index.unmerged()
     text, groups = question.question, question.groups
     deep = plain.search(text, groups, k=2 * DEEP, **{**search, "depth": max(depth, DEEP)})
@@ -163,7 +174,7 @@ def _ask_again(result: Result, question: Question, answer: Answer) -> _Again:
         return _Again()
     fused = plain.search(text, groups, k=2 * DEEP, **search)
     merged = index.search(text, groups, k=2 * DEEP, **search)
-    scores = index.keyword.get_scores(index.tokenizer(index.rewrite(text))) if "keyword" in deep.lists else ()
+    scores = index.keyword.get_scores(index.tokenizer(searched)) if "keyword" in deep.lists else ()
     return _Again(
         deep.lists,
         {h["id"]: h.score or 0.0 for h in fused},

@@ -15,6 +15,7 @@ from typing import Any
 from ..errors import ModelError
 from ..identity import answer_sha
 from ..records import Answer, Candidate, Hit
+from ..retrieval.rewrite import Rewriter
 from .citations import (
     NOT_FOUND,
     Citations,
@@ -108,6 +109,8 @@ def answer(
         "hits": tuple(Candidate(h.passage.id, h.doc, h.similarity, dict(h.ranks)).as_json() for h in hits),
         "lists": {name: list(ids) for name, ids in getattr(found, "lists", {}).items()},
     }
+    if isinstance(rewrite := getattr(index, "rewrite", None), Rewriter):
+        known |= {"searched": rewrite(question), "not_rewritten": rewrite.refused(question)}
     similarities = [h.similarity for h in hits if h.similarity is not None]
     if not hits:
         return _declined("no_passage", seconds=seconds, **known)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import ModelError
-from ..settings import AnswerTable
+from ..settings import ModelTable
 from .answerer import Reply
 
 
@@ -29,9 +29,12 @@ def connect(base_url: str, key_variable: str, timeout: float, table: str) -> tup
     return openai.OpenAI(api_key=key or "none", base_url=base_url or None, timeout=timeout, max_retries=0), key
 
 
-def chat_model(settings: AnswerTable) -> Callable[[str], Reply]:
-    """A function from prompt to reply; raises ModelError at once where the key is missing."""
-    client, key = connect(settings.base_url, settings.key_variable, settings.timeout, "answer")
+def chat_model(settings: ModelTable, table: str = "answer") -> Callable[[str], Reply]:
+    """A function from prompt to reply; raises ModelError at once where the key is missing.
+
+    `table` is the one of pilot.toml that names the model.
+    """
+    client, key = connect(settings.base_url, settings.key_variable, settings.timeout, table)
 
     def call(prompt: str) -> Reply:
         started, fault = time.perf_counter(), ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from ..errors import DataError, ModelError
@@ -44,6 +45,7 @@ class Reranker:
         return sorted(enumerate(scores), key=lambda placed: (-placed[1], placed[0]))
 
 
+@cache
 def cross_encoder(name: str) -> Score:
     """The scores of a sentence-transformers CrossEncoder, by folder or hub name; ModelError where it cannot load."""
     loaded: list[Any] = []

@@ -76,6 +76,8 @@ def run(result: Result) -> Html:
     if flags:
         parts.append(table("Flags", ("What", "Answers"), [(FLAG.get(f, f), k) for f, k in flags.most_common()]))
     sentences, bare = sum(a.sentences for a in given), sum(a.uncited for a in given)
+    if unused := sum(bool(a.not_rewritten) for a in answers):
+        parts.append(note(f"{plural(unused, 'question')} searched as asked: the rewriting model's reply was no query."))
     parts += [_tokens(result), stages(result.stage_times())]
     if sentences:
         parts.append(note(f"{bare} of {plural(sentences, 'sentence')} in {plural(len(given), 'answer')} cite nothing."))

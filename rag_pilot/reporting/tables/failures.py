@@ -86,6 +86,8 @@ def trace(found: Trace) -> Html:
             _lost(found),
         )
     searched = [f"Searched as: {found.searched}"] if found.searched != found.question else []
+    if found.not_rewritten:
+        searched.append(f"Not rewritten by the model: {found.not_rewritten}")
     return section(
         paragraph(element("strong", f"{found.question_id}: "), found.question),
         listing(

@@ -70,7 +70,7 @@ def ablations(found: tuple[Result, Sequence[Ablation]]) -> Html:
     return section(
         table("What each setting does, one turned at a time", head, rows),
         note(
-            "Questions gained and lost by turning it, in brackets the paired 95 % interval of the difference in points: "
+            "Questions that turning it gains and loses; in brackets the paired 95 % interval of the difference: "
             "where it holds 0, these questions cannot tell. A row is a reason to plan a change, not to make it: of so "
             "many rows one will look good by luck. Settings that need another index are changes of notebook 07."
         ),
@@ -78,9 +78,9 @@ def ablations(found: tuple[Result, Sequence[Ablation]]) -> Html:
 
 
 def _value(value: object) -> str:
-    return (
-        {True: "on", False: "off", "": "none"}.get(value, str(value)) if isinstance(value, bool | str) else str(value)
-    )
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value) or "none"
 
 
 def _leaking(result: Result) -> Html:

@@ -1,0 +1,59 @@
+"""What a model replied, kept by all that can change the reply: what was asked once is never asked again.
+
+One SQLite file; each reply is one row, added and never changed, so that notebooks and processes that share the file
+share the replies. Whether a reply is good enough to be kept is decided by who asked; who may read it is not known here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..errors import ModelError
+from .cache import WAIT_SECONDS
+
+
+class Replies:
+    """The replies in the file `path` of one model: `by` is everything but the prompt that can change what it says.
+
+    Safe in threads and processes. Raises ModelError for a file that is no store of replies.
+    """
+
+    def __init__(self, path: Path, by: Mapping[str, Any]) -> None:
+        self.path = path
+        self._by = json.dumps(dict(by), sort_keys=True)
+
+    def known(self, prompt: str) -> str | None:
+        """The reply that is kept for a prompt, or None."""
+        with self._open() as file:
+            row = file.execute("SELECT reply FROM replies WHERE key = ?", (self._key(prompt),)).fetchone()
+        return str(row[0]) if row else None
+
+    def keep(self, prompt: str, reply: str) -> str:
+        """Keep a reply, unless another thread or process kept one meanwhile; the one that stands."""
+        with self._open() as file:
+            with file:
+                file.execute("INSERT OR IGNORE INTO replies VALUES (?, ?)", (self._key(prompt), reply))
+            row = file.execute("SELECT reply FROM replies WHERE key = ?", (self._key(prompt),)).fetchone()
+        return str(row[0])
+
+    def _key(self, prompt: str) -> bytes:
+        return hashlib.sha256(f"{self._by}\n{prompt}".encode("utf-8", "surrogatepass")).digest()
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with closing(sqlite3.connect(self.path, timeout=WAIT_SECONDS)) as file:
+                file.execute("CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply TEXT) WITHOUT ROWID")
+                yield file
+        except sqlite3.DatabaseError as fault:
+            raise ModelError(
+                f"{self.path} is not a store of replies, or cannot be used ({fault}): remove it, the model is asked "
+                "again"
+            ) from None
