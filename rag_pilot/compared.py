@@ -22,6 +22,7 @@ from .records import Question
 from .results import Result
 from .retrieval.fusion import HOW, Fusion
 from .retrieval.hybrid import HybridIndex, Retriever
+from .retrieval.rewrite import read_glossary
 from .settings import Settings
 
 OURS = ("keyword", "dense", "hybrid")
@@ -109,7 +110,8 @@ def ablations(pilot: Pilot, variant: Variant | None = None) -> tuple[Result, lis
     embed_questions(built.index, pilot.questions)
     base = Result(pilot, _asked(pilot, built.index), built, built.index)
     found = []
-    for name, to in _turned(settings).items():
+    glossary = bool(read_glossary(pilot.data / "glossary.toml"))
+    for name, to in _turned(settings, glossary).items():
         other = pilot.build(replace(variant, settings=settings.changed({name: to})))
         embed_questions(other.index, pilot.questions)
         result = Result(pilot, _asked(pilot, other.index), other, other.index)
@@ -122,7 +124,7 @@ def ablations(pilot: Pilot, variant: Variant | None = None) -> tuple[Result, lis
     return base, [Ablation(*row, *(paired(before, row[-1].retrieval.ranks, k) for k in (1, 5))) for row in found]
 
 
-def _turned(settings: Settings) -> dict[str, Any]:
+def _turned(settings: Settings, glossary: bool) -> dict[str, Any]:
     """The settings that change what is found without another index: dotted name -> its other value."""
     find = settings.retrieval
     other: dict[str, Any] = {}
@@ -130,7 +132,8 @@ def _turned(settings: Settings) -> dict[str, Any]:
         other["retrieval.fusion"] = "ranks" if find.fusion == "scores" else "scores"
         if find.dense_weight != EQUAL:
             other["retrieval.dense_weight"] = EQUAL
-    other["retrieval.glossary"] = not find.glossary
+    if glossary:
+        other["retrieval.glossary"] = not find.glossary
     if settings.rewrite.kind != "none":
         other["rewrite.kind"] = "none"
     if find.rerank:

@@ -1,11 +1,12 @@
 """What a run means: labels, numbers, and what its readers may see."""
 
+import json
 from pathlib import Path
 
 import pytest
 from tiny import LABELS, SECRET, run_and_label, tiny_pilot
 
-from rag_pilot.compared import retrievers, weighings
+from rag_pilot.compared import TIES, ablations, retrievers, weighings
 from rag_pilot.ledger import Ledger
 from rag_pilot.reading import failures, items
 from rag_pilot.results import Result, what_can_be_shown
@@ -107,6 +108,50 @@ def test_weighings_have_a_row_for_all_and_one_for_each_language_that_is_named(tm
     pilot = type(pilot).open("tiny", tmp_path)
     found = weighings(pilot, retrievers(pilot))
     assert [(w.lang, w.hits["hybrid"].n) for w in found] == [("", 4), ("en", 1), ("fr", 1)]
+
+
+def test_each_setting_that_needs_no_other_index_is_turned_once_and_held_against_what_is_configured(tmp_path):
+    pilot = tiny_pilot(tmp_path)
+    path = pilot.data / "pilot.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace('"keyword"', '"hybrid"'), encoding="utf-8")
+    (pilot.data / "glossary.toml").write_text('"clocking off" = ["leave"]\n', encoding="utf-8")
+    pilot = type(pilot).open("tiny", tmp_path)
+    base, found = ablations(pilot)
+    assert {a.setting: (a.now, a.turned) for a in found} == {
+        "retrieval.fusion": ("scores", "ranks"),
+        "retrieval.dense_weight": (0.7, 0.5),
+        "retrieval.glossary": (True, False),
+        "retrieval.near_duplicates_last": (True, False),
+        "retrieval.per_document": (0, 1),
+        TIES: ("similarity", "keyword list"),
+    }
+    assert base.retrieval.hit5.n == 4 and not (pilot.results / "runs").exists()
+    for one in found:
+        after, before = one.result.retrieval, base.retrieval
+        assert one.first.gained - one.first.lost == after.hit1.count - before.hit1.count
+        assert one.five.gained - one.five.lost == after.hit5.count - before.hit5.count
+        assert one.five.n == 4
+
+
+def test_a_setting_that_does_something_shows_it_in_its_row(tmp_path):
+    """The question's words stand nowhere: without the glossary keywords alone find nothing."""
+    pilot = tiny_pilot(tmp_path)
+    first = next(q for q in pilot.questions if q.answerable)
+    document = next(d for d in pilot.documents().documents if d.id == first.doc)
+    words = " ".join(document.text.split()[:40])
+    (pilot.data / "glossary.toml").write_text(f'"zzz" = [{json.dumps(words)}]\n', encoding="utf-8")
+    lines = (pilot.data / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    rows = [{**row, "question": "zzz"} if row["id"] == first.id else row for row in rows]
+    (pilot.data / "questions.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    _, found = ablations(type(pilot).open("tiny", tmp_path))
+    glossary = next(a for a in found if a.setting == "retrieval.glossary")
+    assert (glossary.five.gained, glossary.five.lost) == (0, 1)
+    assert {a.setting for a in found} == {
+        "retrieval.glossary",
+        "retrieval.near_duplicates_last",
+        "retrieval.per_document",
+    }  # by keywords alone there is nothing to fuse
 
 
 def test_what_can_be_shown_speaks_of_200_questions_while_there_are_none(result):

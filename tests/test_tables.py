@@ -22,7 +22,7 @@ from rag_pilot.analysis.shares import Mean, Share
 from rag_pilot.analysis.threshold import Scored, sweep
 from rag_pilot.analysis.weights import ChosenWeight, Paired
 from rag_pilot.audit import Audit
-from rag_pilot.compared import Weighing
+from rag_pilot.compared import TIES, Weighing, ablations
 from rag_pilot.corpus.checks import Finding
 from rag_pilot.corpus.documents import Documents, Skipped
 from rag_pilot.corpus.inventory import inventory
@@ -634,6 +634,26 @@ def test_weighings_say_by_language_what_fusing_gains_and_choose_no_weight_for_fe
     assert weights[1][2] == "0.2" and weights[1][3] == "0.2 to 0.3" and weights[1][-1] == "0.2"
     assert "none (12 questions)" in weights[2][2] and weights[2][-1] == "0.5"
     assert "nan" not in page.lower()
+
+
+def test_each_setting_turned_is_a_row_with_what_it_gains_and_its_leaks(pilot: Pilot):
+    base, found = ablations(pilot)
+    page = tables.ablations((base, found))
+    rows = {row[0]: row for row in grid(page, "What each setting does")[1:]}
+    assert rows["as configured"][3].startswith(str(base.retrieval.hit1.count))
+    assert rows["retrieval.near_duplicates_last"][1:3] == ["on", "off"]
+    assert rows["retrieval.per_document"][1:3] == ["0", "1"]
+    assert rows["retrieval.per_document"][6].startswith("+0 −0 (")
+    assert {row[-1] for row in rows.values()} == {f"0 of {len(pilot.questions)}"}
+    leaking = replace(
+        found[0], first=Paired(2, 1, 4), five=Paired(3, 0, 4), setting=TIES, now="", turned="keyword list"
+    )
+    rows = {row[0]: row for row in grid(tables.ablations((base, [leaking])), "What each setting does")[1:]}
+    assert rows["equal scores are decided by"][1:3] == ["none", "keyword list"]
+    assert (
+        rows["equal scores are decided by"][4].startswith("+2 −1 (")
+        and "+3 −0" in rows["equal scores are decided by"][6]
+    )
 
 
 def test_stamp_names_run_date_fingerprint_and_limits(result: Result):
