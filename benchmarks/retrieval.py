@@ -96,7 +96,7 @@ def ours(
         bm25=RetrievalTable().bm25,
         indexed=lambda p: prefix(p) + p.text,
         windows=lambda p: [prefix(p) + text for text in window.texts(p)],
-        merging=Merging(1, duplicates=RetrievalTable().near_duplicates_last),
+        merging=Merging(1, RetrievalTable().per_text),
         fusion=Fusion(RetrievalTable().fusion, RetrievalTable().dense_weight),
     )
     embedding.queries([q.question for q in questions])

@@ -148,7 +148,7 @@ def open_or_build(
         "bm25": find.bm25,
         "rewrite": rewrite,
         "fusion": Fusion(find.fusion, find.dense_weight),
-        "merging": Merging(find.per_document, duplicates=find.near_duplicates_last),
+        "merging": Merging(find.per_document, find.per_text),
         "reranker": Reranker(cross_encoder(find.rerank), find.rerank_depth) if find.rerank else None,
     }
     place = folder / manifest.fingerprint

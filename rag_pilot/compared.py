@@ -138,7 +138,7 @@ def _turned(settings: Settings, glossary: bool) -> dict[str, Any]:
         other["rewrite.kind"] = "none"
     if find.rerank:
         other["retrieval.rerank"] = ""
-    other["retrieval.near_duplicates_last"] = not find.near_duplicates_last
+    other["retrieval.per_text"] = 0 if find.per_text == 1 else 1
     other["retrieval.per_document"] = 0 if find.per_document else 1
     return other
 

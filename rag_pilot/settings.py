@@ -112,7 +112,7 @@ class RetrievalTable(_Table):
     rerank: str = ""  # a cross-encoder, by folder or hub name; empty: none
     rerank_depth: int = Field(40, ge=1)  # passages of the fused list that it reads
     per_document: int = Field(0, ge=0)  # most hits of one document; 0: no bound
-    near_duplicates_last: bool = True  # a passage that repeats a hit's text comes after all others; see merging.py
+    per_text: int = Field(2, ge=0)  # most hits of near duplicates, of any document; 0: no bound; see merging.py
 
 
 class ModelTable(_Table):

@@ -14,7 +14,7 @@ RULE = (
     "manager's name below it and the purpose of the journey in one sentence; claims without a receipt are paid only "
     "where the sum is small and the manager has signed for it by hand"
 )
-LAST = Merging(duplicates=True)
+LAST = Merging(per_text=1)
 
 
 class Falling:
@@ -42,6 +42,7 @@ OTHERS = {"visa": "who needs a visa", "car": "hire cars", "rail": "by rail first
 
 def test_copies_of_one_text_do_not_fill_the_first_five_whatever_their_documents():
     assert found({**COPIES, **OTHERS}) == ["copy0", "visa", "car", "rail", "cash"]
+    assert found({**COPIES, **OTHERS}, Merging(per_text=2)) == ["copy0", "copy1", "visa", "car", "rail"]
     assert found({**COPIES, **OTHERS}, Merging()) == list(COPIES)
 
 
@@ -76,7 +77,7 @@ def test_a_copy_that_the_asker_may_not_open_pushes_nothing_back():
 
 def test_a_document_and_its_sections_are_bounded_together_with_copies():
     texts = {"one": RULE, "two": RULE, "three": "short"}
-    assert found(texts, Merging(1, duplicates=True)) == ["one", "three", "two"]
+    assert found(texts, Merging(1, 1)) == ["one", "three", "two"]
 
 
 @given(st.lists(st.sampled_from([RULE, RULE + " 7", "hire cars", "visa", ""]), max_size=9), st.integers(1, 9))

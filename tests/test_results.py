@@ -121,7 +121,7 @@ def test_each_setting_that_needs_no_other_index_is_turned_once_and_held_against_
         "retrieval.fusion": ("scores", "ranks"),
         "retrieval.dense_weight": (0.7, 0.5),
         "retrieval.glossary": (True, False),
-        "retrieval.near_duplicates_last": (True, False),
+        "retrieval.per_text": (2, 1),
         "retrieval.per_document": (0, 1),
         TIES: ("similarity", "keyword list"),
     }
@@ -149,7 +149,7 @@ def test_a_setting_that_does_something_shows_it_in_its_row(tmp_path):
     assert (glossary.five.gained, glossary.five.lost) == (0, 1)
     assert {a.setting for a in found} == {
         "retrieval.glossary",
-        "retrieval.near_duplicates_last",
+        "retrieval.per_text",
         "retrieval.per_document",
     }  # by keywords alone there is nothing to fuse
 

@@ -641,7 +641,7 @@ def test_each_setting_turned_is_a_row_with_what_it_gains_and_its_leaks(pilot: Pi
     page = tables.ablations((base, found))
     rows = {row[0]: row for row in grid(page, "What each setting does")[1:]}
     assert rows["as configured"][3].startswith(str(base.retrieval.hit1.count))
-    assert rows["retrieval.near_duplicates_last"][1:3] == ["on", "off"]
+    assert rows["retrieval.per_text"][1:3] == ["2", "1"]
     assert rows["retrieval.per_document"][1:3] == ["0", "1"]
     assert rows["retrieval.per_document"][6].startswith("+0 −0 (")
     assert {row[-1] for row in rows.values()} == {f"0 of {len(pilot.questions)}"}

@@ -23,16 +23,17 @@ _NUMBER = re.compile(r"\d+")
 class Merging:
     """How many of what belongs together are hits; the first in the list always is one.
 
-    `per_document` bounds the hits of one document (0: no bound); `sections`: of passages with one parent only the best
-    is a hit; `duplicates`: near duplicates of a hit, whatever their document, come after everything else.
+    `per_document` bounds the hits of one document, `per_text` those of near duplicates, whatever their document (0: no
+    bound); what is beyond the second comes after everything else. Of passages with one parent only the best is a hit,
+    but for `sections` False.
     """
 
     per_document: int = 0
+    per_text: int = 0
     sections: bool = True
-    duplicates: bool = False
 
     def first(self, rows: Sequence[int], passage: Callable[[int], Passage], k: int) -> list[int]:
-        """The first k of `rows`, best first, that are hits of their own, then near duplicates where k is not full."""
+        """The first k of `rows`, best first, that are hits, then near duplicates beyond the bound where k is not full."""
         taken: Counter[str] = Counter()
         parents: set[tuple[str, str]] = set()
         texts: list[_Text] = []
@@ -45,9 +46,9 @@ class Merging:
             parent = (found.doc, found.parent)
             if self.sections and parent in parents or 0 < self.per_document <= taken[found.doc]:
                 continue
-            if self.duplicates:
+            if self.per_text:
                 text = _Text.of(found.text)
-                if any(text.repeats(other) for other in texts):
+                if sum(text.repeats(other) for other in texts) >= self.per_text:
                     copies.append(row)
                     continue
                 texts.append(text)
