@@ -1,4 +1,4 @@
-"""Tables of what a pilot rests on: questions, index, and how well each retriever finds the documents."""
+"""Tables of what a pilot rests on: its questions, and how well each retriever finds the documents."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from ...analysis.intervals import normal_margin
 from ...analysis.measures import Leaks, Retrieval, Segment
 from ...analysis.shares import COUNTS_ONLY_UNDER, PERCENT_FROM, Share, percent
 from ...audit import Audit
-from ...building import Built
 from ...corpus.checks import SIZE, UNANSWERABLE, Finding, summary
 from ...corpus.questions import QuestionSet
 from ...pilot import Pilot
 from ...reading import writing_desk
 from ...records import Question
-from ..html import NO_DATA, Html, element, facts, listing, note, paragraph, section, table, tag
+from ..html import NO_DATA, Html, element, listing, note, paragraph, section, table, tag
 from ..words import plural
 
 MOST_IDS = 12
@@ -107,35 +106,6 @@ def _size(n: int, none: int, left_out: int) -> list[str]:
             else []
         ),
     ]
-
-
-def index(built: Built) -> Html:
-    """What the index was built from, and whether it was reused."""
-    m, passages = built.manifest, list(built.passages.values())
-    what = "nothing had changed" if built.state == "reused" else f"{plural(built.embedded, 'vector')} computed anew"
-    open_to_nobody = sum(not built.groups.get(p.id) for p in passages)
-    rows = [
-        ("Documents", len(m.documents)),
-        ("Passages", len(passages)),
-        ("Tokens in a passage", _lengths([p.tokens for p in passages if p.tokens])),
-        ("Words in a passage", _lengths([len(p.text.split()) for p in passages])),
-        ("Passages that nobody may open", open_to_nobody),
-        ("Embedding model", m.model or "none: keywords alone"),
-        ("Prefixes of question and passage", " / ".join(p.strip() or "none" for p in m.prefixes)),
-        ("Beyond the model's window, so not embedded", f"{m.beyond:.1%} of the tokens" if m.dimension else "no model"),
-        ("Words are cut for", m.tokeniser),
-        ("Built", m.built or "not recorded"),
-        ("Fingerprint", element("code", m.fingerprint)),
-    ]
-    return section(
-        paragraph(tag(built.state, "good"), f" {what}."),
-        facts("The index", rows),
-        note("Who may open a passage is not stored in the index: it is read from the access files at every search."),
-    )
-
-
-def _lengths(sizes: Sequence[int]) -> str:
-    return f"{min(sizes)} to {max(sizes)}, half under {median(sizes):.0f}" if sizes else "not counted"
 
 
 def retrievers(
