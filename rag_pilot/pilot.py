@@ -39,6 +39,7 @@ from .reindex import Reindexed, found_by, gate
 from .retrieval.cache import CachedEmbedding
 from .retrieval.embedding import cheap_counter, load_embedding
 from .retrieval.hybrid import Hits
+from .retrieval.keyword import tokenizer
 from .retrieval.manifest import Manifest, document_hashes
 from .retrieval.rewrite import read_glossary
 from .settings import Settings, read_settings
@@ -130,8 +131,8 @@ class Pilot:
 
     def check(self) -> list[Finding]:
         """What is wrong or weak in the question set, errors first, and what it can show; no file is an empty set."""
-        questions = self.collected
-        found = check_questions(questions, self.documents().documents, self.everyone)
+        questions, tokens = self.collected, tokenizer(self.settings.pilot.languages)
+        found = check_questions(questions, self.documents().documents, self.everyone, tokens)
         answerable = sum(q.answerable for q in questions)
         return [*found, can_detect(answerable, self.settings.pilot.changes_planned)] if answerable else found
 

@@ -147,3 +147,14 @@ def test_the_command_prints_the_manifest_and_refuses_with_1_until_the_loss_is_ac
         assert "refused That is a loss of 25.0 points" in said and "--accept-loss" in said and "Lost  q1" in said
     assert main(["index", "tiny", "--accept-loss"]) == 0
     assert main(["index", "tiny"]) == 0 and "accepted before" in capsys.readouterr().out
+
+
+def test_the_command_counts_passages_without_a_word_to_search_by(pilot, monkeypatch, capsys):
+    monkeypatch.chdir(pilot.data.parents[1])
+    assert main(["index", "tiny"]) == 0 and "Passages without a word to search by  0" in capsys.readouterr().out
+    rewrite(pilot.data / "pilot.toml", 'method = "keyword"', 'method = "keyword"\ntitles = false')
+    (pilot.data / "documents" / "signs.md").write_text(
+        "---\ngroups: [all-staff]\n---\n\u2192 \u2714 \u2716\n", encoding="utf-8"
+    )
+    for _ in range(2):  # as built, and as opened
+        assert main(["index", "tiny"]) == 0 and "Passages without a word to search by  1" in capsys.readouterr().out

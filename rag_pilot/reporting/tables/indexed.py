@@ -23,6 +23,7 @@ def index(built: Built) -> Html:
         ("Tokens in a passage", _lengths([p.tokens for p in passages if p.tokens])),
         ("Words in a passage", _lengths([len(p.text.split()) for p in passages])),
         ("Passages that nobody may open", open_to_nobody),
+        ("Passages without a word to search by", int((built.index.parts.postings.lengths == 0).sum())),
         ("Cut to", ", ".join(f"{name} {value}" for name, value in m.passages.items() if name != "version")),
         ("Embedding model", m.model or "none: keywords alone"),
         ("Revision, dimension, precision", f"{m.revision[:12] or 'not known'}, {m.dimension}, {m.precision}")
