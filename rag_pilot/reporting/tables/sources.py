@@ -111,7 +111,7 @@ def _size(n: int, none: int, left_out: int) -> list[str]:
 def retrievers(
     results: Mapping[str, Retrieval], leaks: Mapping[str, Leaks], audits: Mapping[str, Audit] | None = None
 ) -> Html:
-    """Hit@1, Hit@5, MRR, recall@5, leaks and leak audit of each retriever."""
+    """Hit@1, Hit@5, MRR, recall@5, nDCG@10, leaks and leak audit of each retriever."""
     audits = audits or {}
     rows = [
         (
@@ -120,18 +120,20 @@ def retrievers(
             r.hit5,
             r.mrr,
             r.recall5,
+            r.ndcg10,
             _leaking(leaks[name].share) if name in leaks else None,
             *([_audited(audits[name]) if name in audits else None] if audits else []),
         )
         for name, r in results.items()
     ]
     absent = sorted({r.hit5.missing_text() for r in results.values()} - {""})
-    head = ("Retriever", "Hit@1", "Hit@5", "MRR", "Recall@5", "Leaks", *(["Leak audit"] if audits else []))
+    head = ("Retriever", "Hit@1", "Hit@5", "MRR", "Recall@5", "nDCG@10", "Leaks", *(["Leak audit"] if audits else []))
     return section(
         table("How well each retriever finds the right document", head, rows),
         note(
             "Hit@5: the right document is among the first five. MRR: 1 if it is first, 1/2 if second, and so on. "
-            "Recall@5: share of all accepted documents. In brackets: 95 % intervals. A leak is a question for which a "
+            "Recall@5: share of all accepted documents. nDCG@10: how high they stand among the first ten documents "
+            "shown, 1 at best. In brackets: 95 % intervals. A leak is a question for which a "
             "passage that the asker may not open reached a list: one is too many."
         ),
         note(
