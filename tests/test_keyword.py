@@ -174,6 +174,29 @@ def test_a_question_in_a_script_without_blanks_finds_its_passage_by_words(passag
         assert index.search(query, {"g"})[0].doc == passage
 
 
+@pytest.mark.parametrize(
+    ("passage", "query"),
+    [
+        ("Contact payroll.", "payroll"),
+        ("отпуск без оплаты", "ОПЛАТЫ"),
+        ("Straße", "STRASSE"),
+        ("Form PX-20 is old", "px20"),
+        ("We write c++ here", "C++?"),
+    ],
+)
+def test_a_word_is_found_whatever_stands_around_it_and_however_it_is_spelt(passage, query):
+    """Case 3.6: one tokeniser on both sides, or the search by words is off without a sign."""
+    chunks = [{"text": text, "doc": text, "groups": {"g"}} for text in ("Lunch menu, c.", passage, "Parking map")]
+    assert [hit.doc for hit in HybridIndex(chunks, method="keyword").search(query, {"g"})][:1] == [passage]
+
+
+def test_of_passages_that_all_say_a_word_the_one_that_says_it_twice_is_the_first_hit():
+    """Case 3.2: with a negative weight it would be the last."""
+    texts = ["error one", "error two", "error six", "error and error"]
+    index = HybridIndex([{"text": text, "doc": text, "groups": {"g"}} for text in texts], method="keyword")
+    assert index.search("error", {"g"})[0].doc == "error and error"
+
+
 def test_a_code_is_found_in_each_of_its_spellings():
     for passage in ("PX-20", "px20", "PX 20", "px/20", "Px.20"):
         for query in ("px-20", "PX20", "px 20", "20"):
