@@ -29,7 +29,7 @@ def index(built: Built) -> Html:
         ("Revision, dimension, precision", f"{m.revision[:12] or 'not known'}, {m.dimension}, {m.precision}")
         if m.model
         else None,
-        ("Prefixes of question and passage", " / ".join(p.strip() or "none" for p in m.prefixes)),
+        ("Prefixes of question and passage", " / ".join(p.strip() or "none" for p in m.prefixes)) if m.model else None,
         ("Beyond the model's window, so not embedded", f"{m.beyond:.1%} of the tokens" if m.dimension else "no model"),
         ("Words are cut for", m.tokeniser),
         ("Built", m.built or "not recorded"),
@@ -52,9 +52,10 @@ def reindexed(found: Reindexed) -> Html:
     if found.state == FIRST:
         return section(paragraph(state, f" The next index is compared with it{_on(found.not_compared)}."))
     words = {
-        UNCHANGED: "It is the index that was accepted before; where it finds otherwise, rights have changed.",
+        UNCHANGED: "It is this very index"
+        + ("; who may open what has changed." if found.lost or found.gained else "."),
         ACCEPTED: "The next index is compared with this one.",
-        REFUSED: found.remedy,
+        REFUSED: f"{found.remedy}.",
     }
     rows = [
         ("Hit@5 before", Share(found.before, found.compared)),
