@@ -280,9 +280,7 @@ class Pilot:
         for folder in sorted((self.results / "runs").glob("*/run.json")):
             known = open_run(folder.parent, questions) if _holds(folder, print_id) else None
             if known and known.info.get("complete"):
-                return Run(
-                    known.questions, known.answers, grade(questions, known.answers, judge), known.info, known.folder
-                )
+                return replace(known, verdicts=grade(questions, known.answers, judge))
         settings = variant.settings
         built = self.build(variant)
         embed_questions(built.index, questions)
