@@ -1,7 +1,7 @@
-"""The command line: `rag-pilot new | import | check | run | export | compare | trace`.
+"""The command line: `rag-pilot new | import | check | index | run | export | compare | trace`.
 
 Each command is a few calls of what the notebooks call too. A PilotError is a message and exit code 2, never a
-traceback; findings and failed runs give exit code 1. Heavy imports stand inside the commands.
+traceback; findings, failed runs and a refused index give exit code 1. Heavy imports stand inside the commands.
 """
 
 from __future__ import annotations
@@ -65,6 +65,9 @@ def _parser() -> argparse.ArgumentParser:
     tickets.add_argument("--sheet", help="of a workbook with several")
     check = command("check", _check, "what was read of the documents, and what is wrong with the questions")
     check.add_argument("pilot", nargs="?", help=which)
+    index = command("index", _index, "build or open the index, and compare what it finds with the accepted one")
+    index.add_argument("pilot", nargs="?", help=which)
+    index.add_argument("--accept-loss", action="store_true", help="accept it whatever it no longer finds")
     run = command("run", _run, "ask all questions, with the changes that are kept, or reuse the run that did")
     run.add_argument("pilot", nargs="?", help=which)
     export = command("export", _export, "run the notebooks and write results/PILOT/report/index.html")
@@ -121,7 +124,7 @@ def _check(args: argparse.Namespace) -> int:
     broken: PilotError | None = None
     questions: Sequence[Question] = ()
     try:
-        questions = pilot.questions if (pilot.data / "questions.jsonl").exists() else ()
+        questions = pilot.collected
     except PilotError as fault:  # the documents are shown first all the same
         broken = fault
     found = pilot.inventory(questions)
@@ -139,6 +142,18 @@ def _check(args: argparse.Namespace) -> int:
         print(f"  {finding.severity:7} {finding.what}{ids}: {finding.what_to_do}")
     errors = any(finding.severity == "error" for finding in findings)
     return 1 if errors or found.skipped else 0
+
+
+def _index(args: argparse.Namespace) -> int:
+    from .pilot import Pilot
+    from .reindex import REFUSED
+    from .reporting import tables
+
+    pilot = Pilot.open(args.pilot)
+    print(repr(tables.index(pilot.build())))
+    found = pilot.reindex(args.accept_loss)
+    print(repr(tables.reindexed(found)))
+    return 1 if found.state == REFUSED else 0
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ the caller, every time. Which pilot this belongs to is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -22,7 +22,7 @@ from .identity import fingerprint
 from .progress import progress
 from .records import Document, Passage, Question
 from .retrieval.cache import CachedEmbedding
-from .retrieval.embedding import OFFLINE, Embedding, token_counter
+from .retrieval.embedding import Embedding, token_counter
 from .retrieval.fusion import Fusion
 from .retrieval.hybrid import HybridIndex
 from .retrieval.keyword import tokenizer
@@ -140,7 +140,7 @@ def open_or_build(
     rewrite: Rewrite,
 ) -> Built:
     """The index of that manifest, opened from `folder` where it was saved; open to nobody yet."""
-    find, model = settings.retrieval, embedding.model
+    find = settings.retrieval
     how: dict[str, Any] = {
         "embed": None if find.method == "keyword" else embedding,
         "method": find.method,
@@ -160,16 +160,27 @@ def open_or_build(
     def prefix(passage: Passage) -> str:
         return prefix_of(passage.title, passage.headings) + "\n" if find.titles else ""
 
-    count = token_counter(settings.passages.counted_with)
-    window = Splitter(model.window, settings.passages.overlap, count)
-    pieces = {p.id: [prefix(p) + text for text in window.texts(p)] for p in passages}
-    index = HybridIndex(passages, indexed=lambda p: prefix(p) + p.text, windows=lambda p: pieces[p.id], **how)
+    pieces, beyond = ({}, 0.0) if find.method == "keyword" else _windows(passages, prefix, settings, embedding)
+    index = HybridIndex(passages, indexed=lambda p: prefix(p) + p.text, windows=lambda p: pieces.get(p.id, ()), **how)
     index.set_groups({})
-    count = token_counter(model.name) if model.name in OFFLINE else count
-    sizes = count([text for texts in pieces.values() for text in texts]) if index.embed is not None else []
-    beyond = sum(max(0, n - model.window) for n in sizes) / max(sum(sizes), 1)
     saved = save_index(place, replace(manifest, beyond=round(beyond, 6)), index.parts)
     return Built(index, saved, documents, "rebuilt", embedding.computed)
+
+
+def _windows(
+    passages: Sequence[Passage], prefix: Callable[[Passage], str], settings: Settings, embedding: Embedding
+) -> tuple[dict[str, list[str]], float]:
+    """The pieces of each passage that fit the embedding's window, counted by itself; share of tokens that do not fit.
+
+    A model whose tokenizer nobody knows is counted with the splitter's.
+    """
+    table, own = settings.passages, embedding.count
+    count, most = own or token_counter(table.counted_with), embedding.window
+    splitter = Splitter(most, table.overlap, count)
+    known = own is None or embedding.model.name == table.counted_with  # a passage's tokens were counted so
+    pieces = {p.id: [prefix(p) + t for t in splitter.texts(p if known else replace(p, tokens=0))] for p in passages}
+    sizes = count([text for texts in pieces.values() for text in texts])
+    return pieces, sum(max(0, n - most) for n in sizes) / max(sum(sizes), 1)
 
 
 def embed_questions(index: HybridIndex, questions: Iterable[Question]) -> None:

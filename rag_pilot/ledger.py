@@ -16,7 +16,7 @@ from typing import Any
 from .analysis.comparison import BROKEN_EXPECTED, Comparison, SpentLevelError, compare, confirmed, detectable, level
 from .analysis.grades import judge_label
 from .building import Variant
-from .errors import DataError, ModelError, StaleError
+from .errors import AccessError, DataError, ModelError, StaleError
 from .files import append_jsonl, read_jsonl
 from .identity import fingerprint
 from .pilot import Pilot
@@ -44,6 +44,10 @@ class Tried:
 
 class EmptyChangeError(DataError):
     """A planned change that would run what was run already."""
+
+
+class LeakingChangeError(AccessError):
+    """A change whose run shows somebody what they may not open: it gets no verdict, least of all 'kept'."""
 
 
 class Ledger:
@@ -100,7 +104,8 @@ class Ledger:
         """Make one change on top of the kept ones, run, compare, and write or read back the verdict.
 
         Raises DataError for a change that was planned under this name with another content, StaleError for one that
-        is decided while documents, questions or settings have changed since: its verdict stands.
+        is decided while documents, questions or settings have changed since: its verdict stands. Raises
+        LeakingChangeError where the run leaks: no verdict is written and no level spent.
         """
         change = self.change(name)
         self._check_content(change)
@@ -129,6 +134,8 @@ class Ledger:
             raise StaleError(_stands(decided))
         plan = self._note("planned", planned, fingerprint(planned))
         after = self.result((*before_names, name))
+        if not decided:
+            _refuse_leaks(name, after)
         comparison, to_read = self._compare(change, before, after, at_level)
         known = fingerprint([planned, after.run.info["fingerprint"], comparison.n, _evidence(comparison)])
         entry = {
@@ -163,7 +170,7 @@ class Ledger:
         for change in self.pilot.settings.change:
             try:
                 tried.append(self.attempt(change.name))
-            except (EmptyChangeError, ModelError, SpentLevelError, StaleError) as fault:
+            except (EmptyChangeError, LeakingChangeError, ModelError, SpentLevelError, StaleError) as fault:
                 self.skipped[change.name] = str(fault)
         return tried
 
@@ -220,6 +227,19 @@ class Ledger:
         line = {"event": event, "key": key, "date": date.today().isoformat(), **entry}
         append_jsonl(self.path, line)
         return line
+
+
+def _refuse_leaks(name: str, after: Result) -> None:
+    if not after.leaking.count:
+        return
+    where = {stage: set(leaks.passages) for stage, leaks in after.audit.stages.items() if leaks.passages}
+    where["candidate lists of the run"] = set(after.leaks.passages)
+    told = "; ".join(f"{stage}: {', '.join(sorted(ids)[:10])}" for stage, ids in where.items() if ids)
+    raise LeakingChangeError(
+        f"{name} is not decided: its run leaks on {after.leaking.count} of {after.leaking.n} questions ({told}). No "
+        f"verdict was written and no level spent. Mend the access or the stage, remove {after.run.folder}, and try the "
+        "change again"
+    )
 
 
 def _stands(line: Mapping[str, Any]) -> str:

@@ -39,6 +39,7 @@ from .reindex import Reindexed, found_by, gate
 from .retrieval.cache import CachedEmbedding
 from .retrieval.embedding import cheap_counter, load_embedding
 from .retrieval.hybrid import Hits
+from .retrieval.keyword import tokenizer
 from .retrieval.manifest import document_hashes
 from .retrieval.rewrite import read_glossary
 from .settings import Settings, read_settings
@@ -101,6 +102,11 @@ class Pilot:
         """The question set as it stands on disk, everyone's group added to each asker's."""
         return read_questions(self.data / "questions.jsonl", self.everyone)
 
+    @property
+    def collected(self) -> QuestionSet:
+        """The question set so far: an empty one where there is no questions.jsonl yet."""
+        return self.questions if (self.data / "questions.jsonl").exists() else QuestionSet(())
+
     def documents(self, changes: Sequence[str] = ()) -> Documents:
         """The documents as they stand on disk, those of the changes laid over them; read again when a file changed."""
         state = state_of(self.data, changes)
@@ -113,11 +119,10 @@ class Pilot:
     def inventory(self, questions: Sequence[Question] | None = None, built: Built | None = None) -> Inventory:
         """What was read of every file, by the passages of an index, else cut anew, without a model.
 
-        `questions` None means those of questions.jsonl, where it exists.
+        `questions` None means those collected so far.
         """
         documents, table = self.documents(), self.settings.passages
-        if questions is None:
-            questions = self.questions if (self.data / "questions.jsonl").exists() else ()
+        questions = self.collected if questions is None else questions
         if built:
             return inventory(documents, built.passages.values(), questions, table.counted_with)
         count, counted_with = cheap_counter(table.counted_with)
@@ -126,9 +131,8 @@ class Pilot:
 
     def check(self) -> list[Finding]:
         """What is wrong or weak in the question set, errors first, and what it can show; no file is an empty set."""
-        there = (self.data / "questions.jsonl").exists()
-        questions = self.questions if there else QuestionSet(())
-        found = check_questions(questions, self.documents().documents, self.everyone)
+        questions, tokens = self.collected, tokenizer(self.settings.pilot.languages)
+        found = check_questions(questions, self.documents().documents, self.everyone, tokens)
         answerable = sum(q.answerable for q in questions)
         return [*found, can_detect(answerable, self.settings.pilot.changes_planned)] if answerable else found
 
@@ -215,10 +219,10 @@ class Pilot:
 
         `accept` accepts whatever was lost. Builds the index where documents or settings have changed.
         """
-        built, table = self.build(), self.settings.retrieval
-        embed_questions(built.index, self.questions)
+        built, questions = self.build(), self.collected
+        embed_questions(built.index, questions)
         key = key_of(built.manifest, self.settings, self._glossary(self.baseline))
-        found = found_by(built.index, self.questions, table)
+        found = found_by(built.index, questions, self.settings.retrieval)
         return gate(self.results / "index" / "accepted.json", key, found, self.settings.reindex_max_loss, accept)
 
     def _glossary(self, variant: Variant) -> dict[str, tuple[str, ...]]:
@@ -278,9 +282,7 @@ class Pilot:
         for folder in sorted((self.results / "runs").glob("*/run.json")):
             known = open_run(folder.parent, questions) if _holds(folder, print_id) else None
             if known and known.info.get("complete"):
-                return Run(
-                    known.questions, known.answers, grade(questions, known.answers, judge), known.info, known.folder
-                )
+                return replace(known, verdicts=grade(questions, known.answers, judge))
         settings = variant.settings
         built = self.build(variant)
         embed_questions(built.index, questions)

@@ -2,19 +2,19 @@
 
 What was found under the accepted index is kept by question, so that the old index need not be there any more. Whether
 a lost question should have been lost (its document is gone, its group was revoked) is not known here: a person says so
-by accepting.
+by accepting. A refusal is an outcome like the others, not an error: nothing was accepted, and it says what to do.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
 from .analysis.measures import rank_of
-from .errors import DataError, StaleError
+from .errors import DataError
 from .files import read_text, write_text
 from .identity import fingerprint
 from .records import Question, Record
@@ -22,6 +22,7 @@ from .retrieval.hybrid import HybridIndex
 from .settings import RetrievalTable
 
 K = 5
+FIRST, UNCHANGED, ACCEPTED, REFUSED = "accepted as the first", "accepted before", "accepted", "refused"
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,10 @@ class Accepted(Record):
 
 @dataclass(frozen=True)
 class Reindexed:
-    """Hit@5 over the questions asked of both indexes; those that are new or were changed since are counted apart."""
+    """Hit@5 over the questions asked of both indexes; those that are new or were changed since are counted apart.
+
+    `state` is one of FIRST, UNCHANGED (the very index that was accepted), ACCEPTED, REFUSED (which accepted nothing).
+    """
 
     compared: int
     before: int
@@ -43,6 +47,8 @@ class Reindexed:
     lost: tuple[str, ...] = ()
     gained: tuple[str, ...] = ()
     not_compared: int = 0
+    state: str = ACCEPTED
+    most: float = 0.0  # the largest loss that passes
 
     @property
     def loss(self) -> float:
@@ -51,7 +57,9 @@ class Reindexed:
 
     @property
     def words(self) -> str:
-        """One sentence for a person."""
+        """What a person reads: the counts, the questions, and what to do about a refusal."""
+        if self.state == FIRST:
+            return FIRST
         names = [
             f"{word}: {', '.join(ids[:10])}{' ...' if len(ids) > 10 else ''}"
             for word, ids in (("lost", self.lost), ("gained", self.gained))
@@ -59,7 +67,17 @@ class Reindexed:
         ]
         counts = f"Hit@{K} {self.before} of {self.compared} before, {self.after} after"
         apart = f"{self.not_compared} new or changed, not compared" if self.not_compared else ""
-        return "; ".join(part for part in (counts, *names, apart) if part)
+        told = "; ".join(part for part in (counts, *names, apart) if part)
+        return f"the re-index is refused: {told}. {self.remedy}" if self.state == REFUSED else told
+
+    @property
+    def remedy(self) -> str:
+        """What to do about a refusal."""
+        return (
+            f"That is a loss of {100 * self.loss:.1f} points, at most {100 * self.most:.1f} are allowed "
+            "(reindex_max_loss in pilot.toml). Mend the documents or settings, or accept the loss: "
+            "`rag-pilot index PILOT --accept-loss`, or pilot.reindex(accept=True) in notebook 02"
+        )
 
 
 def found_by(index: HybridIndex, questions: Iterable[Question], table: RetrievalTable) -> list[tuple[Question, bool]]:
@@ -81,8 +99,9 @@ def gate(
 ) -> Reindexed:
     """Compare with what `path` says was accepted, and accept the index if it is the first or loses at most `most`.
 
-    Raises StaleError, and accepts nothing, beyond that loss, unless told to `accept`; DataError for a file that cannot
-    be read.
+    Beyond that loss it is REFUSED, and nothing is accepted, unless told to `accept`. Questions that were added since
+    the very same index was accepted are kept with it, so that the next one is compared on them too. Raises DataError
+    for a file that cannot be read.
     """
     now = {_key(question): question for question, _ in found}
     hit = {_key(question): hit for question, hit in found}
@@ -94,18 +113,18 @@ def gate(
         sum(hit[key] for key in known),
         tuple(now[key].id for key in known if known[key] and not hit[key]),
         tuple(now[key].id for key in known if hit[key] and not known[key]),
-        len(now) - len(known) if old else 0,
+        len(now) - len(known),
+        ACCEPTED if old else FIRST,
+        most,
     )
-    if old and old.index == index and not accept:
-        return result
-    if old and not accept and result.loss > most:
-        raise StaleError(
-            f"the re-index is refused: {result.words}. That is a loss of {100 * result.loss:.1f} points, at most "
-            f"{100 * most:.1f} are allowed (reindex_max_loss). Mend the documents or settings, or accept the loss: "
-            "pilot.reindex(accept=True)"
-        )
-    entry = Accepted(index, hit, date.today().isoformat())
-    write_text(path, json.dumps(entry.as_json(), ensure_ascii=False, indent=1) + "\n")
+    same = old is not None and old.index == index
+    if old and not accept and same:
+        result, hit = replace(result, state=UNCHANGED), {**hit, **old.found}
+    elif old and not accept and result.loss > most:
+        return replace(result, state=REFUSED)
+    if not (old and same and old.found == hit):
+        entry = Accepted(index, hit, date.today().isoformat())
+        write_text(path, json.dumps(entry.as_json(), ensure_ascii=False, indent=1) + "\n")
     return result
 
 

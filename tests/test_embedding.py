@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tiny import tiny_pilot
 
+from rag_pilot.building import Variant
 from rag_pilot.corpus.passages import Splitter
 from rag_pilot.errors import ModelError
 from rag_pilot.retrieval.cache import CachedEmbedding
@@ -194,3 +196,56 @@ def test_a_model_is_loaded_without_a_bar_that_would_stand_on_an_exported_page():
     program = f"from rag_pilot.retrieval.embedding import load_embedding; load_embedding({MINILM!r}).passages(['x'])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "%|" not in done.stderr + done.stdout
+
+
+# -- a model of the user's own, whose window nobody wrote down ---------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def short_sighted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny SentenceTransformer with weights by seed, that reads 32 tokens: a letter is one."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    path = tmp_path_factory.mktemp("model")
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", ".", *letters, *(f"##{c}" for c in letters)]
+    tokenizer = Tokenizer(models.WordPiece({name: n for n, name in enumerate(names)}, unk_token="[UNK]"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", None, [("[CLS]", 2), ("[SEP]", 3)])
+    special = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(path)
+    torch.manual_seed(1)
+    size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    BertModel(BertConfig(vocab_size=len(names), initializer_range=1.0, **size)).save_pretrained(path)
+    reads = Transformer(str(path), max_seq_length=32)
+    SentenceTransformer(modules=[reads, Pooling(16)], device="cpu").save(str(path / "saved"))
+    return path / "saved"
+
+
+def test_the_window_of_any_model_is_what_it_says_less_its_special_tokens(short_sighted):
+    embedding = load_embedding(str(short_sighted))
+    assert embedding.window == 30 and embedding.count is not None
+    assert embedding.count(["leave", "leave days", ""]) == [5, 9, 0] and embedding.count([]) == []
+    vectors = embedding.passages([f"{'a' * 30}{end}" for end in ("", " b", " c")])
+    assert (vectors[0] == vectors[1]).all() and (vectors[1] == vectors[2]).all()  # what lies behind it is not read
+    assert (embedding.passages(["a" * 29 + " b"]) != vectors[0]).any()
+    known = MODELS["intfloat/multilingual-e5-small"]
+    prefixed = Embedding(Model(str(short_sighted), known.query_prefix, known.passage_prefix))
+    assert prefixed.window == 30 - len("passage") - 1  # the colon is one unknown token
+
+
+def test_a_fact_in_the_last_sentence_of_a_long_passage_is_seen_by_a_model_with_a_short_window(tmp_path, short_sighted):
+    pilot = tiny_pilot(tmp_path)
+    for name, last in (("early", "the rate is 5."), ("late", "the rate is 9.")):
+        text = f"---\ngroups: [all-staff]\n---\n# x\n\n{'we serve soup at noon. ' * 2}{last}\n"
+        (pilot.data / "documents" / f"{name}.md").write_text(text, encoding="utf-8")
+    own = {"retrieval.method": "dense", "retrieval.embedding": str(short_sighted), "retrieval.titles": False}
+    variant = Variant(pilot.settings.changed(own))
+    built = pilot.build(variant)
+    assert built.manifest.beyond == 0 and len([p for p in built.passages.values() if p.doc == "late"]) == 1
+    found = {hit.doc: hit.similarity for hit in pilot.search("at noon. the rate is 9.", ["all-staff"], variant, k=9)}
+    assert found["late"] == 1 > found["early"]  # the question is its last window, letter by letter

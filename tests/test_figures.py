@@ -33,7 +33,12 @@ EVIL = '<script>alert(1)</script>" onerror=x $\\frac{$ -- \x01'
 def found(hit1: int, hit5: int, n: int = 50) -> Retrieval:
     values = (1.0,) * hit1 + (0.5,) * (hit5 - hit1) + (0.0,) * (n - hit5)
     return Retrieval(
-        Share(hit1, n, {"unanswerable": 7}), Share(hit5, n, {"unanswerable": 7}), Mean(values), Mean(values), {}
+        Share(hit1, n, {"unanswerable": 7}),
+        Share(hit5, n, {"unanswerable": 7}),
+        Mean(values),
+        Mean(values),
+        Mean(values),
+        {},
     )
 
 
@@ -190,7 +195,7 @@ def test_markup_and_formulas_in_names_are_drawn_and_told_as_text(result: Result,
     "page",
     [
         lambda r: figures.retrieval({}),
-        lambda r: figures.retrieval({"keyword": Retrieval(Share(0, 0), Share(0, 0), Mean(()), Mean(()), {})}),
+        lambda r: figures.retrieval({"keyword": Retrieval(Share(0, 0), Share(0, 0), Mean(()), Mean(()), Mean(()), {})}),
         lambda r: figures.retrieval_by({}, "category"),
         lambda r: figures.labels({}),
         lambda r: figures.causes(Pareto((), 0, 0, 0)),

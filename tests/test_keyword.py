@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from rag_pilot.identity import fold_word
+from rag_pilot.retrieval.hybrid import HybridIndex
 from rag_pilot.retrieval.keyword import (
     STEMMERS,
     STOP_WORDS,
@@ -144,10 +145,56 @@ def test_an_empty_corpus_and_passages_without_tokens_score_nothing(corpus, varia
         ("max_tokens", ["max", "tokens", "maxtokens"]),
         ('"*" (:) — … ?!', []),
         ("", []),
+        ("年假有多少天？", ["年假", "假有", "有多", "多少", "少天"]),
+        ("第3章のFRM-204", ["第", "3", "章の", "frm204", "frm", "204"]),
+        ("カタカナ・ひらがな", ["カタ", "タカ", "カナ", "ひら", "らが", "がな"]),
+        ("ｶﾞｷﾞ", ["ガギ"]),
+        ("วันลา", ["วั", "ัน", "นล", "ลา"]),
+        ("휴가 며칠", [unicodedata.normalize("NFD", word) for word in ("휴가", "며칠")]),
     ],
 )
 def test_words(text, tokens):
     assert words(text) == tokens
+
+
+@pytest.mark.parametrize(
+    ("passage", "query"),
+    [
+        ("员工每年享有二十五天年假。", "年假有多少天"),
+        ("有給休暇は年に二十五日です。", "有給休暇は何日ありますか"),
+        ("พนักงานมีวันลาพักร้อนยี่สิบห้าวัน", "วันลาพักร้อนมีกี่วัน"),
+    ],
+)
+def test_a_question_in_a_script_without_blanks_finds_its_passage_by_words(passage, query):
+    chunks = [
+        {"text": t, "doc": t, "groups": {"g"}}
+        for t in ("出租车费用由公司承担。", "駐車場は地下です。", "ที่จอดรถ", passage)
+    ]
+    for index in (HybridIndex(chunks), HybridIndex(chunks, tokenizer=tokenizer(("en", "pl")))):
+        assert index.search(query, {"g"})[0].doc == passage
+
+
+@pytest.mark.parametrize(
+    ("passage", "query"),
+    [
+        ("Contact payroll.", "payroll"),
+        ("отпуск без оплаты", "ОПЛАТЫ"),
+        ("Straße", "STRASSE"),
+        ("Form PX-20 is old", "px20"),
+        ("We write c++ here", "C++?"),
+    ],
+)
+def test_a_word_is_found_whatever_stands_around_it_and_however_it_is_spelt(passage, query):
+    """Case 3.6: one tokeniser on both sides, or the search by words is off without a sign."""
+    chunks = [{"text": text, "doc": text, "groups": {"g"}} for text in ("Lunch menu, c.", passage, "Parking map")]
+    assert [hit.doc for hit in HybridIndex(chunks, method="keyword").search(query, {"g"})][:1] == [passage]
+
+
+def test_of_passages_that_all_say_a_word_the_one_that_says_it_twice_is_the_first_hit():
+    """Case 3.2: with a negative weight it would be the last."""
+    texts = ["error one", "error two", "error six", "error and error"]
+    index = HybridIndex([{"text": text, "doc": text, "groups": {"g"}} for text in texts], method="keyword")
+    assert index.search("error", {"g"})[0].doc == "error and error"
 
 
 def test_a_code_is_found_in_each_of_its_spellings():

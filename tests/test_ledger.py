@@ -2,17 +2,18 @@
 
 import json
 import re
+import shutil
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tiny import run_and_label, tiny_pilot
+from tiny import SECRET, run_and_label, tiny_pilot
 
 from rag_pilot.errors import DataError, StaleError
 from rag_pilot.files import append_jsonl
 from rag_pilot.grading.form import LabelForm
 from rag_pilot.grading.labels import LabelStore
-from rag_pilot.ledger import Ledger
+from rag_pilot.ledger import LeakingChangeError, Ledger
 from rag_pilot.pilot import Pilot
 from rag_pilot.reading import changed_items, changes_form
 from rag_pilot.records import Label
@@ -291,3 +292,47 @@ def test_an_expert_who_may_not_open_a_version_is_not_shown_it(outdated):
     assert "160 euros" not in "".join(item.answer for item in form.session.queue)
     form.press("ready")
     assert "hr" in form.page.value
+
+
+# -- a change that leaks -----------------------------------------------------------------------------------------------
+
+
+def test_a_change_whose_run_leaks_gets_no_verdict_spends_nothing_and_is_decided_once_it_is_mended(outdated):
+    """All answers are mended and read: it would be kept, were there not one restricted passage in the run file."""
+    tried = Ledger(outdated).attempt("mended")
+    read_all(changes_form([tried]), lambda item: "1" if item.expected.split()[0] in item.answer else "3")
+    path = tried.after.run.folder / "answers.jsonl"
+    sound = path.read_text(encoding="utf-8")
+    lines = Ledger(outdated).lines()
+    secret = next(p.id for p in tried.after.built.index.passages if p.doc == "salaries")
+    rows = [json.loads(line) for line in sound.splitlines()]
+    q1 = next(row for row in rows if row["question_id"] == "q1")
+    for plant in (
+        lambda: q1["lists"]["keyword"].append(secret),
+        lambda: q1.update(text=f"Band 7 pays {SECRET} euros a year."),
+    ):
+        before = json.dumps(q1)
+        plant()
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        ledger = Ledger(Pilot.open("tiny", outdated.data.parents[1]))
+        with pytest.raises(LeakingChangeError, match=r"leaks on 1 of 12 questions .*q1.*no level spent"):
+            ledger.attempt("mended")
+        assert ledger.attempt_all() == [] and "run file: q1" in ledger.skipped["mended"]
+        assert ledger.lines() == lines and ledger.kept() == () and ledger.left() == 1
+        q1.clear()
+        q1.update(json.loads(before))
+    path.write_text(sound, encoding="utf-8")
+    again = Ledger(Pilot.open("tiny", outdated.data.parents[1])).attempt("mended")
+    assert again.entry["verdict"] == "kept" and again.comparison.level == tried.comparison.level
+
+
+def test_a_leaking_run_is_answered_anew_once_it_is_removed(outdated):
+    tried = Ledger(outdated).attempt("mended")
+    folder = tried.after.run.folder
+    rows = [json.loads(line) for line in (folder / "answers.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows[0]["text"] = f"Band 7 pays {SECRET} euros a year."
+    (folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with pytest.raises(LeakingChangeError, match=re.escape(f"remove {folder}")):
+        Ledger(outdated).attempt("mended")
+    shutil.rmtree(folder)
+    assert Ledger(outdated).attempt("mended").entry["verdict"] == "not decided"

@@ -1,3 +1,4 @@
+import json
 import os
 import signal
 import subprocess
@@ -108,6 +109,17 @@ def test_check_lists_what_was_skipped_and_why_and_fails_on_errors_in_the_questio
     checked = rag_pilot(tmp_path, "check", "tiny")
     assert checked.returncode == 1 and "no questions" in checked.stdout
     assert not (tmp_path / "results").exists()
+
+
+def test_check_names_questions_that_a_search_by_words_cannot_find(tmp_path: Path) -> None:
+    pilot = tiny_pilot(tmp_path)
+    path = pilot.data / "questions.jsonl"
+    with path.open("a", encoding="utf-8") as file:
+        for name, text in (("q7", "What is it for?"), ("q8", "\u2026?!"), ("q9", "年假有多少天？")):
+            row = {"id": name, "question": text, "expected": "x", "doc": "leave", "groups": [], "answerable": True}
+            file.write(json.dumps(row) + "\n")
+    checked = rag_pilot(tmp_path, "check", "tiny")
+    assert "warning 2 questions without a word to search by (function words or signs alone) [q7, q8]:" in checked.stdout
 
 
 def test_a_draft_leaves_alone_what_files_say_themselves(tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from ranx import Qrels, Run, evaluate
 from scipy.stats import fisher_exact
 from sklearn.metrics import label_ranking_average_precision_score, top_k_accuracy_score
 from statsmodels.stats.multitest import multipletests
@@ -37,6 +38,45 @@ def test_hits_and_mrr_equal_sklearns_measures_of_one_relevant_document(rankings)
     one_hot = np.eye(7, dtype=int)[relevant]
     assert found.mrr.value == pytest.approx(label_ranking_average_precision_score(one_hot, scores))
     assert found.recall5.value == found.hit5.value
+
+
+DOCS = st.sampled_from("abcdefghijklmnop")
+
+
+@pytest.mark.filterwarnings("ignore:unsafe cast from uint64")  # of numba, in ranx
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sets(DOCS, min_size=1, max_size=4), st.lists(DOCS, max_size=16)), min_size=1, max_size=8))
+@example([({"z"}, ["a", "b", "z"]), ({"a"}, ["z", "y", "a"])])
+def test_measures_equal_ranx_to_the_last_digit_on_the_list_as_shown(rows):
+    """Ranx orders by score, ties by its own rule: here the scores fall strictly, so that the list shown is judged."""
+    questions = [question(f"q{i}", min(docs), also=tuple(docs - {min(docs)})) for i, (docs, _) in enumerate(rows)]
+    shown = {f"q{i}": ranking for i, (_, ranking) in enumerate(rows)}
+    ours = retrieval(questions, shown, everywhere)
+    once = {i: list(dict.fromkeys(ranking)) for i, ranking in shown.items()}
+    qrels = Qrels({q.id: dict.fromkeys(q.docs, 1) for q in questions})
+    run = Run({i: {doc: 1.0 - rank / 100 for rank, doc in enumerate(r)} or {"": 0.0} for i, r in once.items()})
+    evaluate(qrels, run, ["ndcg@10"])
+    assert list(ours.ndcg10.values) == [run.scores["ndcg@10"][q.id] for q in questions]
+    alone = retrieval(questions, once, everywhere)  # ranx knows no passages: documents shown once
+    evaluate(qrels, run, ["hit_rate@1", "hit_rate@5", "mrr", "recall@5"])
+    assert list(alone.hits(1).values()) == [run.scores["hit_rate@1"][q.id] == 1 for q in questions]
+    assert list(alone.hits(5).values()) == [run.scores["hit_rate@5"][q.id] == 1 for q in questions]
+    assert list(alone.mrr.values) == [run.scores["mrr"][q.id] for q in questions]
+    assert list(alone.recall5.values) == [run.scores["recall@5"][q.id] for q in questions]
+    assert alone.ndcg10 == ours.ndcg10
+
+
+@given(st.lists(DOCS, max_size=16), st.sets(DOCS, min_size=1, max_size=3), st.permutations("abcdefghijklmnop"))
+def test_measures_are_of_the_order_shown_and_do_not_change_when_documents_are_renamed(ranking, docs, names):
+    """Case 3.15: where scores tie, no rule of ours or of an evaluator's may put them in another order."""
+    new = dict(zip("abcdefghijklmnop", names, strict=True))
+
+    def measured(ranking, docs):
+        first, *others = docs
+        found = retrieval([question("q", first, also=tuple(others))], {"q": ranking}, everywhere)
+        return found.ranks, found.mrr, found.recall5, found.ndcg10
+
+    assert measured(ranking, docs) == measured([new[d] for d in ranking], {new[d] for d in docs})
 
 
 def test_recall_counts_every_accepted_document():

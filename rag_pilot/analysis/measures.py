@@ -26,6 +26,16 @@ def rank_of(accepted: AbstractSet[str], ranking: Sequence[str]) -> int | None:
     return next((rank for rank, doc in enumerate(ranking, start=1) if doc in accepted), None)
 
 
+def ndcg(accepted: AbstractSet[str], ranking: Sequence[str], k: int) -> float:
+    """nDCG@k with binary relevance: the sum of 1/log2(1 + rank) of accepted documents, over that of a perfect ranking.
+
+    Ranks are of documents: several passages of one count once, where the first stands (Jarvelin and Kekalainen, 2002).
+    """
+    found = [rank for rank, doc in enumerate(list(dict.fromkeys(ranking))[:k], start=1) if doc in accepted]
+    ideal = range(1, min(len(accepted), k) + 1)
+    return sum(1 / math.log2(1 + rank) for rank in found) / sum(1 / math.log2(1 + rank) for rank in ideal)
+
+
 @dataclass(frozen=True)
 class Retrieval:
     """How well one list of passages found the expected documents; `ranks` is by question, None where not found."""
@@ -34,6 +44,7 @@ class Retrieval:
     hit5: Share
     mrr: Mean
     recall5: Mean
+    ndcg10: Mean
     ranks: Mapping[str, int | None]
 
     def hits(self, k: int) -> dict[str, bool]:
@@ -48,7 +59,7 @@ class Retrieval:
 def retrieval(
     questions: Iterable[Question], rankings: Mapping[str, Sequence[str]], may_open: Callable[[Question], bool]
 ) -> Retrieval:
-    """Hit@1, Hit@5, MRR and recall@5 over answerable questions whose expected document the asker may open.
+    """Hit@1, Hit@5, MRR, recall@5 and nDCG@10 over answerable questions whose expected document the asker may open.
 
     `rankings` holds document ids, best first, one for each passage as shown. An empty ranking counts 0, a question
     without one is missing. Recall@5 is the mean share of all accepted documents (`doc` and `also`) among the first
@@ -56,6 +67,7 @@ def retrieval(
     """
     ranks: dict[str, int | None] = {}
     recalls: list[float] = []
+    gains: list[float] = []
     missing: Counter[str] = Counter()
     for question in questions:
         if not question.answerable:
@@ -70,12 +82,14 @@ def retrieval(
             ranking = rankings[question.id]
             ranks[question.id] = rank_of(question.docs, ranking)
             recalls.append(len(question.docs.intersection(ranking[:5])) / len(question.docs))
+            gains.append(ndcg(question.docs, ranking, 10))
     found = [rank or math.inf for rank in ranks.values()]
     return Retrieval(
         hit1=Share(sum(rank <= 1 for rank in found), len(found), missing),
         hit5=Share(sum(rank <= 5 for rank in found), len(found), missing),
         mrr=Mean(tuple(1 / rank for rank in found), missing),
         recall5=Mean(tuple(recalls), missing),
+        ndcg10=Mean(tuple(gains), missing),
         ranks=ranks,
     )
 

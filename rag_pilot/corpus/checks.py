@@ -1,12 +1,13 @@
 """The question set against the method and the documents, before anybody relies on it: what is wrong, and what to do.
 
-It knows documents and who may open them, neither passages nor any system under test. Checks are pure and name ids.
+It knows documents and who may open them, neither passages nor any system under test but what it takes for a word.
+Checks are pure and name ids.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..identity import fold
@@ -38,9 +39,15 @@ class Finding(Record):
 
 
 def check_questions(
-    questions: Sequence[Question], documents: Iterable[Document], everyone: str | None
+    questions: Sequence[Question],
+    documents: Iterable[Document],
+    everyone: str | None,
+    tokens: Callable[[str], Sequence[str]] = str.split,
 ) -> list[Finding]:
-    """What is wrong or weak in a set, errors first; an empty list means that nothing was found."""
+    """What is wrong or weak in a set, errors first; an empty list means that nothing was found.
+
+    `tokens` gives the words that a search by words matches.
+    """
     known = {document.id: document for document in documents}
     answerable = [q for q in questions if q.answerable]
     findings = [
@@ -49,6 +56,7 @@ def check_questions(
         *_permissions(questions, known, everyone),
         *_answers(answerable, known),
         *_repeats(questions),
+        *_wordless([q for q in questions if not tokens(q.question)]),
         *_segments(questions, known),
     ]
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
@@ -189,6 +197,12 @@ def _repeats(questions: Sequence[Question]) -> Iterator[Finding]:
     if duplicates:
         what = f"{_q(duplicates)} more than once in the set, with one answer"
         yield _warning(what, duplicates, "keep one of each: a repeated question counts twice")
+
+
+def _wordless(silent: Sequence[Question]) -> Iterator[Finding]:
+    if silent:
+        what = f"{_q(silent)} without a word to search by (function words or signs alone)"
+        yield _warning(what, silent, "its keyword list stays empty: say in the question what it is about")
 
 
 def _segments(questions: Sequence[Question], known: Mapping[str, Document]) -> Iterator[Finding]:

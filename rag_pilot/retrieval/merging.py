@@ -33,7 +33,7 @@ class Merging:
     sections: bool = True
 
     def first(self, rows: Sequence[int], passage: Callable[[int], Passage], k: int) -> list[int]:
-        """The first k of `rows`, best first, that are hits, then near duplicates beyond the bound where k is not full."""
+        """The first k of `rows`, best first, that are hits; near duplicates beyond the bound fill up to k."""
         taken: Counter[str] = Counter()
         parents: set[tuple[str, str]] = set()
         texts: list[_Text] = []

@@ -8,8 +8,9 @@ from .answers import four_way, gate, headline, label_shares, progress, run, stam
 from .candidates import imported, question_groups
 from .documents import documents, inventory
 from .failures import failures, pareto, tasks, trace
+from .indexed import index, reindexed
 from .plan import agreed, cost, cost_plan, criteria, decision, decision_table, judgements
-from .sources import composition, findings, index, leak_audit, retrievers, segments, writing
+from .sources import composition, findings, leak_audit, retrievers, segments, writing
 from .week2 import changes, ledger, nothing, threshold, tried
 from .weights import ablations, weighings
 
@@ -40,6 +41,7 @@ __all__ = [
     "pareto",
     "progress",
     "question_groups",
+    "reindexed",
     "retrievers",
     "run",
     "segments",

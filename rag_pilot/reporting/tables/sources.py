@@ -1,4 +1,4 @@
-"""Tables of what a pilot rests on: questions, index, and how well each retriever finds the documents."""
+"""Tables of what a pilot rests on: its questions, and how well each retriever finds the documents."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from ...analysis.intervals import normal_margin
 from ...analysis.measures import Leaks, Retrieval, Segment
 from ...analysis.shares import COUNTS_ONLY_UNDER, PERCENT_FROM, Share, percent
 from ...audit import Audit
-from ...building import Built
 from ...corpus.checks import SIZE, UNANSWERABLE, Finding, summary
 from ...corpus.questions import QuestionSet
 from ...pilot import Pilot
 from ...reading import writing_desk
 from ...records import Question
-from ..html import NO_DATA, Html, element, facts, listing, note, paragraph, section, table, tag
+from ..html import NO_DATA, Html, element, listing, note, paragraph, section, table, tag
 from ..words import plural
 
 MOST_IDS = 12
@@ -109,39 +108,10 @@ def _size(n: int, none: int, left_out: int) -> list[str]:
     ]
 
 
-def index(built: Built) -> Html:
-    """What the index was built from, and whether it was reused."""
-    m, passages = built.manifest, list(built.passages.values())
-    what = "nothing had changed" if built.state == "reused" else f"{plural(built.embedded, 'vector')} computed anew"
-    open_to_nobody = sum(not built.groups.get(p.id) for p in passages)
-    rows = [
-        ("Documents", len(m.documents)),
-        ("Passages", len(passages)),
-        ("Tokens in a passage", _lengths([p.tokens for p in passages if p.tokens])),
-        ("Words in a passage", _lengths([len(p.text.split()) for p in passages])),
-        ("Passages that nobody may open", open_to_nobody),
-        ("Embedding model", m.model or "none: keywords alone"),
-        ("Prefixes of question and passage", " / ".join(p.strip() or "none" for p in m.prefixes)),
-        ("Beyond the model's window, so not embedded", f"{m.beyond:.1%} of the tokens" if m.dimension else "no model"),
-        ("Words are cut for", m.tokeniser),
-        ("Built", m.built or "not recorded"),
-        ("Fingerprint", element("code", m.fingerprint)),
-    ]
-    return section(
-        paragraph(tag(built.state, "good"), f" {what}."),
-        facts("The index", rows),
-        note("Who may open a passage is not stored in the index: it is read from the access files at every search."),
-    )
-
-
-def _lengths(sizes: Sequence[int]) -> str:
-    return f"{min(sizes)} to {max(sizes)}, half under {median(sizes):.0f}" if sizes else "not counted"
-
-
 def retrievers(
     results: Mapping[str, Retrieval], leaks: Mapping[str, Leaks], audits: Mapping[str, Audit] | None = None
 ) -> Html:
-    """Hit@1, Hit@5, MRR, recall@5, leaks and leak audit of each retriever."""
+    """Hit@1, Hit@5, MRR, recall@5, nDCG@10, leaks and leak audit of each retriever."""
     audits = audits or {}
     rows = [
         (
@@ -150,18 +120,20 @@ def retrievers(
             r.hit5,
             r.mrr,
             r.recall5,
+            r.ndcg10,
             _leaking(leaks[name].share) if name in leaks else None,
             *([_audited(audits[name]) if name in audits else None] if audits else []),
         )
         for name, r in results.items()
     ]
     absent = sorted({r.hit5.missing_text() for r in results.values()} - {""})
-    head = ("Retriever", "Hit@1", "Hit@5", "MRR", "Recall@5", "Leaks", *(["Leak audit"] if audits else []))
+    head = ("Retriever", "Hit@1", "Hit@5", "MRR", "Recall@5", "nDCG@10", "Leaks", *(["Leak audit"] if audits else []))
     return section(
         table("How well each retriever finds the right document", head, rows),
         note(
             "Hit@5: the right document is among the first five. MRR: 1 if it is first, 1/2 if second, and so on. "
-            "Recall@5: share of all accepted documents. In brackets: 95 % intervals. A leak is a question for which a "
+            "Recall@5: share of all accepted documents. nDCG@10: how high they stand among the first ten documents "
+            "shown, 1 at best. In brackets: 95 % intervals. A leak is a question for which a "
             "passage that the asker may not open reached a list: one is too many."
         ),
         note(
