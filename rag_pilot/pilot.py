@@ -35,7 +35,7 @@ from .grading.judge import Judge, model_judge, offline_judge
 from .identity import fingerprint
 from .lock import lock_criteria, read_lock
 from .records import Document, Question
-from .reindex import Reindexed, found_by, gate
+from .reindex import Reindexed, check_accepted, found_by, gate
 from .retrieval.cache import CachedEmbedding
 from .retrieval.embedding import cheap_counter, load_embedding
 from .retrieval.hybrid import Hits
@@ -221,9 +221,15 @@ class Pilot:
         """
         built, questions = self.build(), self.collected
         embed_questions(built.index, questions)
-        key = key_of(built.manifest, self.settings, self._glossary(self.baseline))
         found = found_by(built.index, questions, self.settings.retrieval)
-        return gate(self.results / "index" / "accepted.json", key, found, self.settings.reindex_max_loss, accept)
+        return gate(self._accepted, self._index_key(built), found, self.settings.reindex_max_loss, accept)
+
+    @property
+    def _accepted(self) -> Path:
+        return self.results / "index" / "accepted.json"
+
+    def _index_key(self, built: Built) -> str:
+        return key_of(built.manifest, self.settings, self._glossary(self.baseline))
 
     def _glossary(self, variant: Variant) -> dict[str, tuple[str, ...]]:
         if not variant.settings.retrieval.glossary:
@@ -268,6 +274,7 @@ class Pilot:
         """Ask all questions of a variant, or reuse the run that did; unthresholded, every answer stored with its ranks.
 
         The acceptance criteria must be locked and the order of reading written: both happen before an answer is seen.
+        StaleError where the index of pilot.toml is not the one that was accepted (see `reindex`).
         """
         if self.settings.acceptance and self.locked is None:
             raise StaleError(
@@ -285,6 +292,8 @@ class Pilot:
                 return replace(known, verdicts=grade(questions, known.answers, judge))
         settings = variant.settings
         built = self.build(variant)
+        if variant == self.baseline:
+            check_accepted(self._accepted, self._index_key(built))
         embed_questions(built.index, questions)
         return run_eval(
             questions,

@@ -14,7 +14,7 @@ from datetime import date
 from pathlib import Path
 
 from .analysis.measures import rank_of
-from .errors import DataError
+from .errors import DataError, StaleError
 from .files import read_text, write_text
 from .identity import fingerprint
 from .records import Question, Record
@@ -126,6 +126,16 @@ def gate(
         entry = Accepted(index, hit, date.today().isoformat())
         write_text(path, json.dumps(entry.as_json(), ensure_ascii=False, indent=1) + "\n")
     return result
+
+
+def check_accepted(path: Path, index: str) -> None:
+    """Raise StaleError where another index was accepted and this one was not looked at, or was refused."""
+    old = _accepted(path)
+    if old and old.index != index:
+        raise StaleError(
+            f"documents or settings have changed since an index was accepted on {old.date}, and this one is not: see "
+            "what it loses in notebook 02 or with `rag-pilot index PILOT`, then run again"
+        )
 
 
 def _key(question: Question) -> str:

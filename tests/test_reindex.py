@@ -5,7 +5,7 @@ from tiny import tiny_pilot
 
 from rag_pilot import tables
 from rag_pilot.__main__ import main
-from rag_pilot.errors import DataError, SettingsError
+from rag_pilot.errors import DataError, SettingsError, StaleError
 from rag_pilot.pilot import Pilot
 from rag_pilot.reindex import ACCEPTED, FIRST, REFUSED, UNCHANGED
 
@@ -45,6 +45,21 @@ def test_a_loss_beyond_the_setting_is_refused_named_and_accepted_only_when_told(
         assert path.read_bytes() == accepted
     assert reopened(pilot).reindex(accept=True).lost == ("q1",)
     assert reopened(pilot).reindex().before == 3
+
+
+def test_no_question_is_run_against_an_index_that_was_refused_or_not_looked_at(pilot):
+    pilot.lock_acceptance()
+    pilot.reindex()
+    (pilot.data / "documents" / "leave.md").unlink()
+    for look in (lambda p: None, lambda p: p.reindex()):
+        late = reopened(pilot)
+        look(late)
+        with pytest.raises(StaleError, match="an index was accepted on .*this one is not: .*rag-pilot index"):
+            late.run()
+    assert not (pilot.results / "runs").exists()
+    accepting = reopened(pilot)
+    accepting.reindex(accept=True)
+    assert accepting.run().answers
 
 
 def test_a_loss_within_the_setting_passes(pilot):
