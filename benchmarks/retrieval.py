@@ -1,6 +1,6 @@
 """Retrieval on real question sets: keyword, dense and hybrid beside the article's own code, by document.
 
-    python benchmarks/retrieval.py [--sets cnil_fr awsdocs mtrag clapnq xquad] [--json FILE] [--data FOLDER]
+    python benchmarks/retrieval.py [--sets cnil_fr awsdocs mtrag clapnq xquad] [--peers] [--json FILE] [--data FOLDER]
 
 One setting per language, never per set: the package's defaults and one hit per document, with the multilingual model
 for every language but English. Hit@k: an accepted document is among the first k documents. The article's code
@@ -8,7 +8,8 @@ for every language but English. Hit@k: an accepted document is among the first k
 questions in the same process; its top five are passages, as in the article. Recommended is what notebook 03 would do:
 the dense list's weight chosen by ten folds, each question scored by a weight that it did not help to choose. Figures:
 hit5.SET.METHOD, hit1.SET.METHOD, mrr10.SET.METHOD with METHOD keyword, dense, hybrid (the default fusion), rrf (equal
-weights by ranks), recommended, article (its hybrid), article_keyword or article_dense.
+weights by ranks), recommended, article (its hybrid), article_keyword or article_dense; with --peers also llamaindex,
+haystack (see _peers.py) and best_peer, the best of them by that figure.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+from _peers import PEERS, absent, peers
 from rank_bm25 import BM25Okapi
 
 from rag_pilot.analysis.comparison import mcnemar
@@ -76,12 +78,15 @@ def ranks(questions: Sequence[Question], search: Callable[[Question], Sequence[s
     return found
 
 
+def embedding_of(lang: str, cache: Path) -> CachedEmbedding:
+    """The embedding of that language, for the package and its peers alike."""
+    return CachedEmbedding(load_embedding(ENGLISH if lang == "en" or not available(OTHER) else OTHER), cache)
+
+
 def ours(
-    documents: Sequence[Document], questions: Sequence[Question], lang: str, cache: Path
+    documents: Sequence[Document], questions: Sequence[Question], lang: str, embedding: CachedEmbedding
 ) -> tuple[dict[str, Ranks], ChosenWeight]:
     """The package's default splitting and retrieval for that language, and the weight that cross-validation chooses."""
-    model = ENGLISH if lang == "en" or not available(OTHER) else OTHER
-    embedding = CachedEmbedding(load_embedding(model), cache)
     count = token_counter(PassageTable().counted_with)
     splitter = Splitter(PassageTable().max_tokens, PassageTable().overlap, count)
     window = Splitter(embedding.model.window, PassageTable().overlap, count)
@@ -106,9 +111,12 @@ def ours(
 
     grid = {weight: asked(index.using("hybrid", fusion=Fusion("scores", weight))) for weight in GRID}
     weights = {weight: {q: rank or None for q, rank in found.items()} for weight, found in grid.items()}
-    return {method: asked(index.using(method)) for method in METHODS} | {
-        "rrf": asked(index.using("hybrid", fusion=Fusion("ranks", 0.5)))
-    }, choose_weight(weights, seed=1)
+    chosen = choose_weight(weights, seed=1)
+    found = {method: asked(index.using(method)) for method in METHODS}
+    found["rrf"] = asked(index.using("hybrid", fusion=Fusion("ranks", 0.5)))
+    if chosen.unseen:  # what the workbook recommends, each question by a weight that it did not help to choose
+        found["recommended"] = {question: rank or 0 for question, rank in chosen.unseen.items()}
+    return found, chosen
 
 
 def article(documents: Sequence[Document], questions: Sequence[Question], cache: Path) -> dict[str, Ranks]:
@@ -142,11 +150,15 @@ def article(documents: Sequence[Document], questions: Sequence[Question], cache:
     return {method: ranks(questions, lambda q, m=method: lists[m][q.id]) for method in METHODS}
 
 
+def hit(found: Ranks, k: int) -> float:
+    """The share of questions whose document is among the first k."""
+    return sum(0 < rank <= k for rank in found.values()) / len(found)
+
+
 def share(found: Ranks, k: int) -> str:
     """Such as '.950 (.89-.98)'."""
-    hits = sum(0 < rank <= k for rank in found.values())
-    interval = wilson(hits, len(found))
-    return f"{hits / len(found):.3f} ({interval.low:.2f}-{interval.high:.2f})".replace("0.", ".")
+    interval = wilson(sum(0 < rank <= k for rank in found.values()), len(found))
+    return f"{hit(found, k):.3f} ({interval.low:.2f}-{interval.high:.2f})".replace("0.", ".")
 
 
 def paired(before: Ranks, after: Ranks) -> tuple[int, int, str]:
@@ -157,17 +169,34 @@ def paired(before: Ranks, after: Ranks) -> tuple[int, int, str]:
     return gained, lost, f"{gained} gained, {lost} lost: {100 * low:+.1f} to {100 * high:+.1f} points"
 
 
+def print_languages(by_language: dict[str, dict[str, Ranks]], asked: Sequence[str]) -> None:
+    """Hit@5 by language over all the sets that were run; the best peer is the one with the most hits in it."""
+    columns = [*METHODS, *(["best peer"] if asked else [])]
+    print(f"\n{'language':10} questions  " + " ".join(f"{c:9}" for c in columns))
+    for lang, table in sorted(by_language.items()):
+        best = max(asked, key=lambda who: hit(table[who], 5), default="")
+        cells = [f"{hit(table[way], 5):<9.3f}" for way in (*METHODS, best) if way]
+        print(f"{lang:10} {len(table['hybrid']):9}  {' '.join(cells).replace('0.', ' .')} {best}".rstrip())
+
+
 def main() -> int:
     """Print the tables; write the figures; exit 0 also where data is absent."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sets", nargs="+", default=[*SETS, "xquad"])
+    parser.add_argument("--peers", action="store_true", help="LlamaIndex and Haystack beside it (dev extra)")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--data", type=Path, default=DATA)
     arguments = parser.parse_args()
     if not arguments.data.is_dir():
         print(f"skipped: {arguments.data} is absent (real question sets are not part of the project)")
         return 0
+    missing = {who: absent(who) for who in PEERS if arguments.peers}
+    asked = [who for who, reason in missing.items() if not reason]
+    for who, reason in missing.items():
+        if reason:
+            print(f"{who} is not measured: {reason} (pip install 'rag-pilot[dev]')")
     figures: dict[str, float] = {}
+    by_language: dict[str, dict[str, Ranks]] = {}
     total_gained = total_lost = 0
     names = [
         n
@@ -181,30 +210,31 @@ def main() -> int:
         documents, questions, left_out = read_set(arguments.data / name)
         lang = name.partition("/")[2] or next((d.lang for d in documents if d.lang), "en")
         started = time.perf_counter()
-        mine, chosen = ours(documents, questions, lang, CACHE)
+        embedding = embedding_of(lang, CACHE)
+        mine, chosen = ours(documents, questions, lang, embedding)
+        others = {who: ranks(questions, peers(who, documents, questions, lang, embedding)) for who in asked}
         theirs = article(documents, questions, CACHE)
         key = name.replace("/", "_")
-        for who, table in (("", mine), ("article ", theirs)):
+        for who, table in (("", mine | others), ("article ", theirs)):
             for method, found in table.items():
                 mrr = float(np.mean([1 / r if r else 0 for r in found.values()]))
                 print(f"{key:10} {who + method:16} {share(found, 1):18} {share(found, 5):18} {mrr:.3f}")
                 label = "article" if who and method == "hybrid" else who.strip() + "_" + method if who else method
-                for figure, value in (
-                    ("hit1", np.mean([0 < r <= 1 for r in found.values()])),
-                    ("hit5", np.mean([0 < r <= 5 for r in found.values()])),
-                    ("mrr10", mrr),
-                ):
-                    figures[f"{figure}.{key}.{label}"] = round(float(value), 4)
-        n, folds = len(questions), sorted(set(chosen.folds))
-        if (
-            chosen.weight is not None
-        ):  # what the workbook recommends, each question by a weight it did not help to choose
-            for figure, hits in (("hit1", chosen.first), ("hit5", chosen.hits)):
-                figures[f"{figure}.{key}.recommended"] = round(hits / n, 4)
-            print(
-                f"{key:10} {'recommended':16} {chosen.first / n:.3f}{'':13} {chosen.hits / n:.3f}{'':13} "
-                f"dense weight {', '.join(f'{w:g}' for w in folds)} in ten folds"
-            )
+                for figure, value in (("hit1", hit(found, 1)), ("hit5", hit(found, 5)), ("mrr10", mrr)):
+                    figures[f"{figure}.{key}.{label}"] = round(value, 4)
+        for method, found in (mine | others).items():
+            pooled = by_language.setdefault(lang, {}).setdefault(method, {})
+            pooled |= {f"{key} {question}": rank for question, rank in found.items()}
+        if chosen.folds:
+            folds = ", ".join(f"{w:g}" for w in sorted(set(chosen.folds)))
+            print(f"{key:10} recommended: dense weight {folds} in ten folds")
+        if others:
+            for figure in ("hit1", "hit5", "mrr10"):
+                figures[f"{figure}.{key}.best_peer"] = max(figures[f"{figure}.{key}.{who}"] for who in others)
+            best = max(others, key=lambda who: (hit(others[who], 5), hit(others[who], 1)))
+            for method in ("hybrid", "recommended"):
+                if method in mine:
+                    print(f"{key:10} {method} against {best}, the best peer: {paired(others[best], mine[method])[2]}")
         gained, lost, words = paired(theirs["hybrid"], mine["hybrid"])
         if name in SETS:
             total_gained, total_lost = total_gained + gained, total_lost + lost
@@ -221,6 +251,7 @@ def main() -> int:
         p = mcnemar(total_gained, total_lost)
         print(f"all sets together: {total_gained} gained, {total_lost} lost against the article's hybrid, p = {p:.5f}")
         figures["gained.all"], figures["lost.all"], figures["p.all"] = total_gained, total_lost, p
+    print_languages(by_language, asked)
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     return 0

@@ -1,4 +1,6 @@
+import os
 import random
+import subprocess
 import sys
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
@@ -224,6 +226,22 @@ def test_one_language_is_stemmed_and_several_are_not():
     assert tokenizer(("fr",))("congés payés") == tokenizer(("fr",))("congé payé")
     assert tokenizer(("pl",))("urlopy") == tokenizer(("pl",))("urlop")
     assert english("FRM-204s") == ["frm204s", "frm", "204", "s"]  # codes are never stemmed
+
+
+def test_the_stems_are_the_same_where_another_package_brings_a_stemmer_of_its_own(tmp_path):
+    """snowballstemmer hands over to PyStemmer where that is installed: other rules, and none for Polish."""
+    stub = "def algorithms(): return []\ndef Stemmer(name): raise KeyError(name)\n"
+    (tmp_path / "Stemmer.py").write_text(stub, encoding="utf-8")
+    code = """import Stemmer
+from rag_pilot.retrieval.keyword import tokenizer
+print([tokenizer((lang,))(text)[0] for lang, text in (("en", "suppliers"), ("fr", "congés"), ("pl", "urlopy"))])"""
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
+    )
+    assert done.stdout.strip() == str([tokenizer(("en",))("suppliers")[0], "cong", tokenizer(("pl",))("urlop")[0]]), (
+        done.stderr
+    )
 
 
 def test_function_words_are_left_out_and_negations_stay():

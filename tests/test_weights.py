@@ -40,6 +40,7 @@ def test_each_question_is_scored_by_a_weight_that_it_did_not_help_to_choose():
     chosen = choose_weight(ranks, seed=3, folds=40)
     assert chosen.weight == 0.9
     assert chosen.folds.count(EQUAL) == 1 and chosen.against_equal.gained == 0
+    assert chosen.unseen == ranks[0.9] | {"q007": None}
 
 
 def test_under_thirty_questions_no_weight_is_chosen():

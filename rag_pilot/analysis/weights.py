@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..errors import DataError
 from .intervals import Interval, bonett_price
@@ -61,6 +61,7 @@ class ChosenWeight:
     hits: int = 0  # of against_equal.n questions, each by a weight that it did not help to choose
     first: int = 0  # the same with the document first
     equal_hits: int = 0
+    unseen: Ranks = field(default_factory=dict, repr=False)  # of those questions, by the weight of the other folds
 
     @property
     def recommended(self) -> float:
@@ -96,6 +97,7 @@ def choose_weight(ranks: Mapping[float, Ranks], seed: int, folds: int = FOLDS) -
         sum(_hit(rank, 5) for rank in unseen.values()),
         sum(_hit(rank, 1) for rank in unseen.values()),
         sum(_hit(rank, 5) for rank in ranks[EQUAL].values()),
+        unseen,
     )
 
 

@@ -16,9 +16,11 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-import snowballstemmer
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
+from snowballstemmer.english_stemmer import EnglishStemmer
+from snowballstemmer.french_stemmer import FrenchStemmer
+from snowballstemmer.polish_stemmer import PolishStemmer
 
 from ..identity import fold_word
 from .postings import Postings
@@ -27,7 +29,8 @@ Tokenizer = Callable[[str], list[str]]
 Weighed = dict[str, tuple[NDArray[Any], NDArray[np.float64]]]
 """Word -> the passages that hold it and what it adds to each one's score."""
 
-STEMMERS = {"en": "english", "fr": "french", "pl": "polish"}
+# the classes, not snowballstemmer.stemmer(): where PyStemmer is installed that gives its older rules, and no Polish
+STEMMERS = {"en": EnglishStemmer, "fr": FrenchStemmer, "pl": PolishStemmer}
 
 # function words only: what a question is *about* must stay, so no verbs of modality, no negations
 STOP_WORDS = {
@@ -106,8 +109,8 @@ def tokenizer(languages: Iterable[str] = (), stop_words: bool = True) -> Tokeniz
     return lambda text: [stem(w) for w in words(text) if w not in stopped]
 
 
-def _stemmer(algorithm: str) -> Callable[[str], str]:
-    stemmer, lock = snowballstemmer.stemmer(algorithm), Lock()  # the stemmer keeps the word that it works on
+def _stemmer(algorithm: Callable[[], Any]) -> Callable[[str], str]:
+    stemmer, lock = algorithm(), Lock()  # the stemmer keeps the word that it works on
 
     @lru_cache(maxsize=200_000)
     def stem(word: str) -> str:
