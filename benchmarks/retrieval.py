@@ -28,7 +28,7 @@ from rank_bm25 import BM25Okapi
 from rag_pilot.analysis.comparison import mcnemar
 from rag_pilot.analysis.intervals import bonett_price, wilson
 from rag_pilot.analysis.weights import GRID, ChosenWeight, choose_weight
-from rag_pilot.corpus.passages import Splitter, prefix_of, split_documents
+from rag_pilot.corpus.passages import Splitter, prefix_of, question_above, split_documents
 from rag_pilot.files import read_jsonl
 from rag_pilot.records import Document, Question
 from rag_pilot.retrieval.cache import CachedEmbedding
@@ -100,7 +100,9 @@ def ours(
         tokenizer=tokenizer((lang,)),
         bm25=RetrievalTable().bm25,
         indexed=lambda p: prefix(p) + p.text,
-        windows=lambda p: [prefix(p) + text for text in window.texts(p)],
+        windows=lambda p: (
+            [prefix(p) + text for text in window.texts(p)] + ([q] if (q := question_above(p.title, p.headings)) else [])
+        ),
         merging=Merging(1, RetrievalTable().per_text),
         fusion=Fusion(RetrievalTable().fusion, RetrievalTable().dense_weight),
     )

@@ -16,7 +16,7 @@ from typing import Any
 from . import __version__
 from .answering.client import chat_model
 from .corpus.documents import Documents
-from .corpus.passages import Splitter, prefix_of, split_documents
+from .corpus.passages import Splitter, prefix_of, question_above, split_documents
 from .errors import DataError, ModelError
 from .identity import fingerprint
 from .progress import progress
@@ -75,7 +75,12 @@ def manifest_of(settings: Settings, documents: Sequence[Document], embedding: Em
     model = embedding.model
     prefixes = (model.query_prefix, model.passage_prefix)
     return replace(
-        manifest, model=model.name, prefixes=prefixes, revision=embedding.revision, precision=embedding.precision
+        manifest,
+        question_headings=settings.retrieval.question_headings,
+        model=model.name,
+        prefixes=prefixes,
+        revision=embedding.revision,
+        precision=embedding.precision,
     )
 
 
@@ -179,6 +184,10 @@ def _windows(
     splitter = Splitter(most, table.overlap, count)
     known = own is None or embedding.model.name == table.counted_with  # a passage's tokens were counted so
     pieces = {p.id: [prefix(p) + t for t in splitter.texts(p if known else replace(p, tokens=0))] for p in passages}
+    if settings.retrieval.question_headings:
+        for passage in passages:
+            if question := question_above(passage.title, passage.headings):
+                pieces[passage.id].append(question)
     sizes = count([text for texts in pieces.values() for text in texts])
     return pieces, sum(max(0, n - most) for n in sizes) / max(sum(sizes), 1)
 

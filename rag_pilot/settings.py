@@ -103,6 +103,7 @@ class RetrievalTable(_Table):
     precision: Literal["float32", "bfloat16"] = "float32"  # in which the model computes; see retrieval/embedding.py
     bm25: Literal["lucene", "okapi"] = "lucene"
     titles: bool = True  # title and headings are indexed with each passage
+    question_headings: bool = True  # a passage is also as similar as the question that its heading asks, as in an FAQ
     glossary: bool = True  # synonyms of glossary.toml are added to questions
     k: int = Field(5, ge=1)
     depth: int = Field(50, ge=1)

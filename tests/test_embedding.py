@@ -10,7 +10,7 @@ import pytest
 from tiny import tiny_pilot
 
 from rag_pilot.building import Variant
-from rag_pilot.corpus.passages import Splitter
+from rag_pilot.corpus.passages import Splitter, question_above
 from rag_pilot.errors import ModelError
 from rag_pilot.retrieval.cache import CachedEmbedding
 from rag_pilot.retrieval.embedding import (
@@ -249,3 +249,39 @@ def test_a_fact_in_the_last_sentence_of_a_long_passage_is_seen_by_a_model_with_a
     assert built.manifest.beyond == 0 and len([p for p in built.passages.values() if p.doc == "late"]) == 1
     found = {hit.doc: hit.similarity for hit in pilot.search("at noon. the rate is 9.", ["all-staff"], variant, k=9)}
     assert found["late"] == 1 > found["early"]  # the question is its last window, letter by letter
+
+
+FAQ = "---\ngroups: [all-staff]\n---\n# Questions\n\n## May I bring a dog?\n\nOnly where the site's head has signed.\n"
+
+
+def test_a_passage_is_as_similar_as_the_question_that_its_heading_asks_unless_told_otherwise(tmp_path):
+    pilot = tiny_pilot(tmp_path)
+    (pilot.data / "documents" / "faq.md").write_text(FAQ, encoding="utf-8")
+    (pilot.data / "documents" / "plain.md").write_text(FAQ.replace("?", ""), encoding="utf-8")
+
+    def found(**settings):
+        own = {"retrieval.method": "dense", **{f"retrieval.{name}": value for name, value in settings.items()}}
+        variant = Variant(pilot.settings.changed(own))
+        hits = pilot.search("May I bring a dog?", ["all-staff"], variant, k=9)
+        return {hit.doc: hit.similarity for hit in hits}, pilot.build(variant).manifest
+
+    with_it, manifest = found()
+    without, other = found(question_headings=False)
+    assert with_it["faq"] == 1 > without["faq"] and with_it["plain"] == without["plain"] < 1
+    assert [m.question_headings for m in (manifest, other)] == [True, False]
+    assert manifest.fingerprint != other.fingerprint  # vectors of one never serve for the other
+
+
+@pytest.mark.parametrize(
+    ("title", "headings", "question"),
+    [
+        ("May I?", (), "May I?"),
+        ("FAQ", ("May I ?",), "May I ?"),
+        ("May I?", ("Details",), ""),
+        ("年假？", (), "年假？"),
+        ("", (), ""),
+        ("Questions and answers", (), ""),
+    ],
+)
+def test_the_question_above_a_passage_is_its_own_heading_not_one_further_up(title, headings, question):
+    assert question_above(title, headings) == question

@@ -27,6 +27,7 @@ def test_the_fingerprint_is_of_what_went_in_and_not_of_the_time_of_building():
         ("revision", "another commit"),
         ("precision", "bfloat16"),
         ("titles", False),
+        ("question_headings", True),
     ],
 )
 def test_each_input_changes_the_fingerprint_and_is_named(name, value):

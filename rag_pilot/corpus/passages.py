@@ -197,6 +197,12 @@ def prefix_of(title: str, headings: Sequence[str]) -> str:
     return " > ".join(p for p in parts if p)
 
 
+def question_above(title: str, headings: Sequence[str]) -> str:
+    """The heading right above a passage (the title where there is none), if it asks a question; else empty."""
+    above = [title, *headings][-1].strip()
+    return above if above.endswith(("?", "？", "؟")) else ""
+
+
 def with_groups(passages: Iterable[Passage], groups: dict[str, frozenset[str]]) -> list[Passage]:
     """The passages with the present groups of their documents; a document without an entry is open to nobody."""
     return [replace(p, groups=groups.get(p.doc, frozenset())) for p in passages]

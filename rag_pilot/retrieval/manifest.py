@@ -31,6 +31,7 @@ class Manifest(Record):
     precision: str = "float32"  # in which the model computes; the vectors are kept in float32
     normalised: bool = True  # vectors of length 1, so that their product is the cosine
     titles: bool = True  # title and headings are indexed with each passage
+    question_headings: bool = False  # a heading that asks a question is embedded alone too
     dimension: int = 0  # as observed when it was built
     count: int = 0  # passages
     beyond: float = 0.0  # share of the tokens to be embedded that do not fit the model's window, as counted when built
