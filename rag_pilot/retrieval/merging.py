@@ -23,9 +23,9 @@ _NUMBER = re.compile(r"\d+")
 class Merging:
     """How many of what belongs together are hits; the first in the list always is one.
 
-    `per_document` bounds the hits of one document, `per_text` those of near duplicates as they are shown, whatever their
-    document (0: no bound); what is beyond the second comes after everything else, within the other bounds. Of passages with one parent only the best is a hit,
-    but for `sections` False.
+    `per_document` bounds the hits of one document, `per_text` those of near duplicates as they are shown, whatever
+    their document (0: no bound); what is beyond the second comes after everything else, within the other bounds. Of
+    passages with one parent only the best is a hit, but for `sections` False.
     """
 
     per_document: int = 0
