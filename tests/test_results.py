@@ -7,6 +7,7 @@ import pytest
 from tiny import LABELS, SECRET, run_and_label, tiny_pilot
 
 from rag_pilot.compared import TIES, ablations, retrievers, weighings
+from rag_pilot.errors import ModelError
 from rag_pilot.ledger import Ledger
 from rag_pilot.reading import failures, items
 from rag_pilot.results import Result, what_can_be_shown
@@ -152,6 +153,16 @@ def test_a_setting_that_does_something_shows_it_in_its_row(tmp_path):
         "retrieval.per_text",
         "retrieval.per_document",
     }  # by keywords alone there is nothing to fuse
+
+
+def test_a_reranker_that_cannot_be_loaded_is_told_and_is_no_table_without_numbers(tmp_path):
+    pilot = tiny_pilot(tmp_path)
+    path = pilot.data / "pilot.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace('"keyword"', '"keyword"\nrerank = "/no/such"'))
+    pilot = type(pilot).open("tiny", tmp_path)
+    for compare in (retrievers, ablations):
+        with pytest.raises(ModelError, match="no question was answered; the first: .*reranker '/no/such'"):
+            compare(pilot)
 
 
 def test_what_can_be_shown_speaks_of_200_questions_while_there_are_none(result):
