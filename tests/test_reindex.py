@@ -98,7 +98,19 @@ def test_questions_that_are_new_or_changed_are_counted_and_not_compared(pilot):
     assert (found.compared, found.not_compared) == (3, 1) and "1 new or changed, not compared" in found.words
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"index": "x"}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{",
+        "[]",
+        '{"index": "x"}',
+        '{"index": "x", "found": null}',
+        '{"index": "x", "found": []}',
+        '{"index": "x", "found": {"q1 0": "yes"}}',
+        '{"index": 1, "found": {}}',
+    ],
+)
 def test_a_record_that_cannot_be_read_says_what_to_do(pilot, content):
     path = pilot.results / "index" / "accepted.json"
     path.parent.mkdir(parents=True)
