@@ -5,6 +5,7 @@ from tiny import tiny_pilot
 
 from rag_pilot import tables
 from rag_pilot.__main__ import main
+from rag_pilot.building import Variant
 from rag_pilot.errors import DataError, SettingsError, StaleError
 from rag_pilot.pilot import Pilot
 from rag_pilot.reindex import ACCEPTED, FIRST, REFUSED, UNCHANGED
@@ -60,6 +61,19 @@ def test_no_question_is_run_against_an_index_that_was_refused_or_not_looked_at(p
     accepting = reopened(pilot)
     accepting.reindex(accept=True)
     assert accepting.run().answers
+
+
+def test_no_change_is_run_on_documents_that_were_refused_or_not_looked_at(pilot):
+    pilot.lock_acceptance()
+    pilot.reindex()
+    change = Variant(pilot.settings.changed({"retrieval.k": 3}))
+    assert pilot.run("three", change).answers
+    (pilot.data / "documents" / "leave.md").unlink()
+    late = reopened(pilot)
+    with pytest.raises(StaleError, match="an index was accepted on"):
+        late.run("three", change)
+    late.reindex(accept=True)
+    assert late.run("three", change).answers
 
 
 def test_a_loss_within_the_setting_passes(pilot):
