@@ -22,7 +22,6 @@ from .records import Question
 from .results import Result
 from .retrieval.fusion import HOW, Fusion
 from .retrieval.hybrid import HybridIndex, Retriever
-from .retrieval.rewrite import read_glossary
 from .settings import Settings
 
 OURS = ("keyword", "dense", "hybrid")
@@ -112,7 +111,7 @@ def ablations(pilot: Pilot, variant: Variant | None = None) -> tuple[Result, lis
     embed_questions(built.index, pilot.questions)
     base = Result(pilot, _asked(pilot, built.index, "as configured"), built, built.index)
     found = []
-    glossary = bool(read_glossary(pilot.data / "glossary.toml"))
+    glossary = bool(pilot.glossary(replace(variant, settings=settings.changed({"retrieval.glossary": True}))))
     for name, to in _turned(settings, glossary).items():
         other = pilot.build(replace(variant, settings=settings.changed({name: to})))
         embed_questions(other.index, pilot.questions)

@@ -203,7 +203,7 @@ class Pilot:
             raise DataError(f"{self.data / 'documents'} holds no readable document; `rag-pilot check` says why")
         table = settings.retrieval
         embedding = CachedEmbedding(load_embedding(table.embedding, table.precision), self.results / "cache")
-        manifest, glossary = manifest_of(settings, documents.documents, embedding), self._glossary(variant)
+        manifest, glossary = manifest_of(settings, documents.documents, embedding), self.glossary(variant)
         key = key_of(manifest, settings, glossary)
         built = self._built.get(key)
         if built is None:
@@ -233,9 +233,10 @@ class Pilot:
         table = self.settings.retrieval
         embedding = load_embedding(table.embedding, table.precision)
         manifest = manifest_of(self.settings, self.documents().documents, embedding)
-        return key_of(manifest, self.settings, self._glossary(self.baseline))
+        return key_of(manifest, self.settings, self.glossary(self.baseline))
 
-    def _glossary(self, variant: Variant) -> dict[str, tuple[str, ...]]:
+    def glossary(self, variant: Variant) -> dict[str, tuple[str, ...]]:
+        """The glossary of a variant: of its last change that brings one, else the pilot's; empty where it is off."""
         if not variant.settings.retrieval.glossary:
             return {}
         overlays = [self.data / "changes" / c / "glossary.toml" for c in reversed(variant.changes)]
@@ -271,7 +272,7 @@ class Pilot:
             "documents": fingerprint(document_hashes(documents)),
             "access": fingerprint({d.id: sorted(d.groups) for d in documents}),
             "questions": fingerprint([[q.id, q.question, sorted(q.groups)] for q in self.questions]),
-            "glossary": fingerprint(self._glossary(variant)),
+            "glossary": fingerprint(self.glossary(variant)),
         }
 
     def run(self, slug: str = "baseline", variant: Variant | None = None) -> Run:

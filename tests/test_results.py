@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tiny import LABELS, SECRET, run_and_label, tiny_pilot
 
+from rag_pilot.building import Variant
 from rag_pilot.compared import TIES, ablations, retrievers, weighings
 from rag_pilot.errors import ModelError
 from rag_pilot.ledger import Ledger
@@ -153,6 +154,16 @@ def test_a_setting_that_does_something_shows_it_in_its_row(tmp_path):
         "retrieval.per_text",
         "retrieval.per_document",
     }  # by keywords alone there is nothing to fuse
+
+
+def test_the_glossary_of_a_kept_change_is_turned_too(tmp_path):
+    pilot = tiny_pilot(tmp_path)
+    overlay = pilot.data / "changes" / "jargon"
+    overlay.mkdir(parents=True)
+    (overlay / "glossary.toml").write_text('"clocking off" = ["leave"]\n', encoding="utf-8")
+    _, found = ablations(pilot, Variant(pilot.settings, ("jargon",)))
+    assert "retrieval.glossary" in {one.setting for one in found}
+    assert "retrieval.glossary" not in {one.setting for one in ablations(pilot)[1]}
 
 
 def test_a_reranker_that_cannot_be_loaded_is_told_and_is_no_table_without_numbers(tmp_path):
