@@ -146,7 +146,8 @@ def check_accepted(path: Path, index: str) -> None:
     old = _accepted(path)
     if old and old.index != index:
         raise StaleError(
-            f"documents or settings have changed since an index was accepted on {old.date}, and this one is not: see "
+            "documents, settings or the version of this program have changed since an index was accepted on "
+            f"{old.date}, and this one is not: see "
             "what it loses in notebook 02 or with `rag-pilot index PILOT`, then run again"
         )
 
