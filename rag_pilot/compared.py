@@ -119,8 +119,10 @@ def ablations(pilot: Pilot, variant: Variant | None = None) -> tuple[Result, lis
         table, _, key = name.partition(".")
         found.append((name, getattr(getattr(settings, table), key), to, result))
     if settings.retrieval.method == "hybrid":
-        index = built.index.using(ties="keyword")
-        found.append((TIES, "similarity", "keyword list", Result(pilot, _asked(pilot, index, TIES), built, index)))
+        views = [("retrieval.method", "hybrid", method, built.index.using(method)) for method in ("keyword", "dense")]
+        views.append((TIES, "similarity", "keyword list", built.index.using(ties="keyword")))
+        for name, now, to, index in views:
+            found.append((name, now, to, Result(pilot, _asked(pilot, index, f"{name} {to}"), built, index)))
     before = base.retrieval.ranks
     return base, [_ablation(row, before, row[-1].retrieval.ranks) for row in found]
 

@@ -119,14 +119,19 @@ def test_each_setting_that_needs_no_other_index_is_turned_once_and_held_against_
     (pilot.data / "glossary.toml").write_text('"clocking off" = ["leave"]\n', encoding="utf-8")
     pilot = type(pilot).open("tiny", tmp_path)
     base, found = ablations(pilot)
-    assert {a.setting: (a.now, a.turned) for a in found} == {
-        "retrieval.fusion": ("scores", "ranks"),
-        "retrieval.dense_weight": (0.7, 0.5),
-        "retrieval.glossary": (True, False),
-        "retrieval.per_text": (2, 1),
-        "retrieval.per_document": (0, 1),
-        TIES: ("similarity", "keyword list"),
+    assert {(a.setting, a.now, a.turned) for a in found} == {
+        ("retrieval.fusion", "scores", "ranks"),
+        ("retrieval.dense_weight", 0.7, 0.5),
+        ("retrieval.glossary", True, False),
+        ("retrieval.per_text", 2, 1),
+        ("retrieval.per_document", 0, 1),
+        ("retrieval.method", "hybrid", "keyword"),
+        ("retrieval.method", "hybrid", "dense"),
+        (TIES, "similarity", "keyword list"),
     }
+    alone = {a.turned: a.result.retrieval for a in found if a.setting == "retrieval.method"}
+    compared = retrievers(pilot)
+    assert alone == {name: compared[name].retrieval for name in ("keyword", "dense")}
     assert base.retrieval.hit5.n == 4 and not (pilot.results / "runs").exists()
     for one in found:
         after, before = one.result.retrieval, base.retrieval

@@ -370,7 +370,7 @@ def test_one_question_that_cannot_be_rewritten_leaves_the_settings_compared_over
     turned = rows["rewrite.kind"]
     assert (turned.result.retrieval.hit5.n, turned.five.n, turned.not_compared) == (4, 3, 1)
     assert rows["retrieval.per_text"].not_compared == 0
-    assert "turned: 1 question (rewrite.kind)" in repr(tables.ablations((base, found)))
+    assert "turned: 1 question (rewrite.kind none)" in repr(tables.ablations((base, found)))
 
 
 def test_a_reindex_names_the_question_that_cannot_be_rewritten_and_accepts_nothing(model, tmp_path):

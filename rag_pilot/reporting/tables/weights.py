@@ -67,7 +67,7 @@ def ablations(found: tuple[Result, Sequence[Ablation]]) -> Html:
             )
         )
     head = ("Setting", "Is", "Turned to", "Hit@1", "Against as configured", "Hit@5", "Against as configured", "Leaks")
-    failed = {one.setting: one.not_compared for one in turned if one.not_compared}
+    failed = [(f"{one.setting} {_value(one.turned)}", one.not_compared) for one in turned if one.not_compared]
     absent = base.retrieval.hit5.missing_text()
     return section(
         table("What each setting does, one turned at a time", head, rows),
@@ -79,7 +79,7 @@ def ablations(found: tuple[Result, Sequence[Ablation]]) -> Html:
         note(f"Not in it: {absent}.") if absent else None,
         note(
             "Not compared, because they ended in an error as configured or turned: "
-            + ", ".join(f"{plural(n, 'question')} ({name})" for name, n in failed.items())
+            + ", ".join(f"{plural(n, 'question')} ({name})" for name, n in failed)
             + "."
         )
         if failed
