@@ -11,7 +11,7 @@ from typing import Any
 
 from .analysis.measures import rank_of
 from .analysis.shares import Share
-from .analysis.weights import EQUAL, GRID, ChosenWeight, Paired, choose_weight, paired
+from .analysis.weights import EQUAL, GRID, ChosenWeight, Paired, Ranks, choose_weight, paired
 from .answering.answerer import NOT_FOUND
 from .building import Built, Variant, embed_questions
 from .errors import ModelError
@@ -22,7 +22,6 @@ from .records import Question
 from .results import Result
 from .retrieval.fusion import HOW, Fusion
 from .retrieval.hybrid import HybridIndex, Retriever
-from .retrieval.rewrite import read_glossary
 from .settings import Settings
 
 OURS = ("keyword", "dense", "hybrid")
@@ -42,7 +41,7 @@ def retrievers(
     asked: dict[str, Retriever] = {"hosted": HostedSearch(hosted)} if hosted.store else {}
     embed_questions(built.index, pilot.questions)
     ours = {name: built.index.using(name) for name in OURS}
-    found = {name: Result(pilot, _asked(pilot, index), built, index) for name, index in ours.items()}
+    found = {name: Result(pilot, _asked(pilot, index, name), built, index) for name, index in ours.items()}
     return found | {name: _of_others(pilot, built, name, other) for name, other in {**asked, **(others or {})}.items()}
 
 
@@ -78,7 +77,7 @@ def weighings(pilot: Pilot, results: Mapping[str, Result], variant: Variant | No
         hits = {
             name: Share(sum(rank is not None and rank <= 5 for rank in r.values()), len(r)) for name, r in own.items()
         }
-        against = {name: paired(own[name], own["hybrid"]) for name in ("keyword", "dense")}
+        against = {name: _paired(own[name], own["hybrid"]) for name in ("keyword", "dense")}
         found.append(Weighing(lang, against, hits, chosen))
     return found if len({q.lang for q in asked}) > 1 else found[:1]
 
@@ -93,6 +92,7 @@ class Ablation:
     result: Result
     first: Paired  # Hit@1
     five: Paired  # Hit@5
+    not_compared: int = 0  # questions that ended in an error one way or the other
 
 
 TIES = "ties"
@@ -102,26 +102,40 @@ TIES = "ties"
 def ablations(pilot: Pilot, variant: Variant | None = None) -> tuple[Result, list[Ablation]]:
     """Retrieval as configured, and with each setting turned that needs no other index, one at a time.
 
-    What needs one (embedding, passages, titles) is a change of notebook 07.
+    What needs one (embedding, passages, titles) is a change of notebook 07. ModelError where one of these answers no
+    question.
     """
     variant = variant or pilot.baseline
     settings = variant.settings
     built = pilot.build(variant)
     embed_questions(built.index, pilot.questions)
-    base = Result(pilot, _asked(pilot, built.index), built, built.index)
+    base = Result(pilot, _asked(pilot, built.index, "as configured"), built, built.index)
     found = []
-    glossary = bool(read_glossary(pilot.data / "glossary.toml"))
+    glossary = bool(pilot.glossary(replace(variant, settings=settings.changed({"retrieval.glossary": True}))))
     for name, to in _turned(settings, glossary).items():
         other = pilot.build(replace(variant, settings=settings.changed({name: to})))
         embed_questions(other.index, pilot.questions)
-        result = Result(pilot, _asked(pilot, other.index), other, other.index)
+        result = Result(pilot, _asked(pilot, other.index, name), other, other.index)
         table, _, key = name.partition(".")
         found.append((name, getattr(getattr(settings, table), key), to, result))
     if settings.retrieval.method == "hybrid":
-        index = built.index.using(ties="keyword")
-        found.append((TIES, "similarity", "keyword list", Result(pilot, _asked(pilot, index), built, index)))
+        views = [("retrieval.method", "hybrid", method, built.index.using(method)) for method in ("keyword", "dense")]
+        views.append((TIES, "similarity", "keyword list", built.index.using(ties="keyword")))
+        for name, now, to, index in views:
+            found.append((name, now, to, Result(pilot, _asked(pilot, index, f"{name} {to}"), built, index)))
     before = base.retrieval.ranks
-    return base, [Ablation(*row, *(paired(before, row[-1].retrieval.ranks, k) for k in (1, 5))) for row in found]
+    return base, [_ablation(row, before, row[-1].retrieval.ranks) for row in found]
+
+
+def _ablation(row: tuple[str, Any, Any, Result], before: Ranks, after: Ranks) -> Ablation:
+    first, five = (_paired(before, after, k) for k in (1, 5))
+    return Ablation(*row, first, five, len(before.keys() | after.keys()) - five.n)
+
+
+def _paired(before: Ranks, after: Ranks, k: int = 5) -> Paired:
+    """Compare over the questions that came to an end both ways."""
+    both = sorted(before.keys() & after.keys())
+    return paired({i: before[i] for i in both}, {i: after[i] for i in both}, k)
 
 
 def _turned(settings: Settings, glossary: bool) -> dict[str, Any]:
@@ -152,16 +166,17 @@ def _ranks(index: HybridIndex, questions: Sequence[Question], settings: Settings
     return found
 
 
-def _asked(pilot: Pilot, retriever: Retriever) -> Run:
-    """A run in memory, nothing answered: for measures of retrieval."""
-    return run_eval(pilot.questions, retriever, lambda _: NOT_FOUND, min_similarity=None)
+def _asked(pilot: Pilot, retriever: Retriever, name: str) -> Run:
+    """A run in memory, nothing answered: for measures of retrieval. ModelError where every question is an error."""
+    run = run_eval(pilot.questions, retriever, lambda _: NOT_FOUND, min_similarity=None)
+    if run.questions and run.errors == len(run.questions):
+        raise ModelError(f"{name}: no question was answered; the first: {run.answers[run.questions[0].id].reason}")
+    return run
 
 
 def _of_others(pilot: Pilot, built: Built, name: str, retriever: Retriever) -> Result:
     """Another's search over the questions; a passage of it has the groups of its document, closed where unknown."""
-    run = _asked(pilot, retriever)
-    if run.questions and run.errors == len(run.questions):
-        raise ModelError(f"{name}: no question was answered; the first: {run.answers[run.questions[0].id].reason}")
+    run = _asked(pilot, retriever, name)
     may_open = {d.id: d.groups for d in built.documents.documents}
     groups: dict[str, frozenset[str]] = {}
     for hit in (hit for answer in run.answers.values() for hit in answer.hits):

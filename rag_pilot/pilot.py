@@ -203,8 +203,7 @@ class Pilot:
             raise DataError(f"{self.data / 'documents'} holds no readable document; `rag-pilot check` says why")
         table = settings.retrieval
         embedding = CachedEmbedding(load_embedding(table.embedding, table.precision), self.results / "cache")
-        manifest = manifest_of(settings, documents.documents, embedding)
-        glossary = self._glossary(variant)
+        manifest, glossary = manifest_of(settings, documents.documents, embedding), self.glossary(variant)
         key = key_of(manifest, settings, glossary)
         built = self._built.get(key)
         if built is None:
@@ -222,16 +221,22 @@ class Pilot:
         built, questions = self.build(), self.collected
         embed_questions(built.index, questions)
         found = found_by(built.index, questions, self.settings.retrieval)
-        return gate(self._accepted, self._index_key(built), found, self.settings.reindex_max_loss, accept)
+        return gate(self._accepted, self._index_key, found, self.settings.reindex_max_loss, accept)
 
     @property
     def _accepted(self) -> Path:
         return self.results / "index" / "accepted.json"
 
-    def _index_key(self, built: Built) -> str:
-        return key_of(built.manifest, self.settings, self._glossary(self.baseline))
+    @property
+    def _index_key(self) -> str:
+        """Of the index of pilot.toml as it is now, which need not have been built."""
+        table = self.settings.retrieval
+        embedding = load_embedding(table.embedding, table.precision)
+        manifest = manifest_of(self.settings, self.documents().documents, embedding)
+        return key_of(manifest, self.settings, self.glossary(self.baseline))
 
-    def _glossary(self, variant: Variant) -> dict[str, tuple[str, ...]]:
+    def glossary(self, variant: Variant) -> dict[str, tuple[str, ...]]:
+        """The glossary of a variant: of its last change that brings one, else the pilot's; empty where it is off."""
         if not variant.settings.retrieval.glossary:
             return {}
         overlays = [self.data / "changes" / c / "glossary.toml" for c in reversed(variant.changes)]
@@ -267,14 +272,15 @@ class Pilot:
             "documents": fingerprint(document_hashes(documents)),
             "access": fingerprint({d.id: sorted(d.groups) for d in documents}),
             "questions": fingerprint([[q.id, q.question, sorted(q.groups)] for q in self.questions]),
-            "glossary": fingerprint(self._glossary(variant)),
+            "glossary": fingerprint(self.glossary(variant)),
         }
 
     def run(self, slug: str = "baseline", variant: Variant | None = None) -> Run:
         """Ask all questions of a variant, or reuse the run that did; unthresholded, every answer stored with its ranks.
 
         The acceptance criteria must be locked and the order of reading written: both happen before an answer is seen.
-        StaleError where the index of pilot.toml is not the one that was accepted (see `reindex`).
+        StaleError where the index of pilot.toml, on which every variant stands, is not the one that was accepted (see
+        `reindex`).
         """
         if self.settings.acceptance and self.locked is None:
             raise StaleError(
@@ -290,10 +296,9 @@ class Pilot:
             known = open_run(folder.parent, questions) if _holds(folder, print_id) else None
             if known and known.info.get("complete"):
                 return replace(known, verdicts=grade(questions, known.answers, judge))
+        check_accepted(self._accepted, self._index_key)
         settings = variant.settings
         built = self.build(variant)
-        if variant == self.baseline:
-            check_accepted(self._accepted, self._index_key(built))
         embed_questions(built.index, questions)
         return run_eval(
             questions,

@@ -14,7 +14,7 @@ from datetime import date
 from pathlib import Path
 
 from .analysis.measures import rank_of
-from .errors import DataError, StaleError
+from .errors import DataError, ModelError, StaleError
 from .files import read_text, write_text
 from .identity import fingerprint
 from .records import Question, Record
@@ -32,6 +32,11 @@ class Accepted(Record):
     index: str  # fingerprint of all that the index and the search depend on
     found: Mapping[str, bool]
     date: str = ""
+
+    def __post_init__(self) -> None:
+        kept = isinstance(self.found, Mapping) and all(isinstance(hit, bool) for hit in self.found.values())
+        if not (kept and isinstance(self.index, str) and isinstance(self.date, str)):
+            raise TypeError("expected index and date as texts, found as true or false for each question")
 
 
 @dataclass(frozen=True)
@@ -81,13 +86,21 @@ class Reindexed:
 
 
 def found_by(index: HybridIndex, questions: Iterable[Question], table: RetrievalTable) -> list[tuple[Question, bool]]:
-    """For each answerable question: is an accepted document among its asker's first five hits."""
+    """For each answerable question: is an accepted document among its asker's first five hits.
+
+    Raises ModelError, with the question's id, where one cannot be asked: a gate that leaves out questions is none.
+    """
     by_asker: dict[frozenset[str], list[Question]] = {}
     for question in questions:
         if question.answerable and question.docs:
             by_asker.setdefault(question.groups, []).append(question)
     found: list[tuple[Question, bool]] = []
     for groups, asked in by_asker.items():
+        for question in asked:  # what was rewritten is kept
+            try:
+                index.rewrite(question.question)
+            except ModelError as fault:
+                raise ModelError(f"question {question.id}: {fault}") from None
         many = index.search_many([q.question for q in asked], groups, K, table.depth, table.rrf_k)
         for question, hits in zip(asked, many, strict=True):
             found.append((question, rank_of(question.docs, [hit.doc for hit in hits]) is not None))
@@ -133,7 +146,8 @@ def check_accepted(path: Path, index: str) -> None:
     old = _accepted(path)
     if old and old.index != index:
         raise StaleError(
-            f"documents or settings have changed since an index was accepted on {old.date}, and this one is not: see "
+            "documents, settings or the version of this program have changed since an index was accepted on "
+            f"{old.date}, and this one is not: see "
             "what it loses in notebook 02 or with `rag-pilot index PILOT`, then run again"
         )
 

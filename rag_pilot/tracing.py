@@ -83,6 +83,7 @@ class _Again:
 
     lists: Mapping[str, Sequence[str]] = field(default_factory=dict)
     fused: Mapping[str, float] = field(default_factory=dict)  # passage id -> score, best first
+    ordered: Sequence[str] = ()  # the fused list, its head in the reranker's order
     merged: Sequence[str] = ()
     hits: Mapping[str, Hit] = field(default_factory=dict)
     words: Mapping[str, float] = field(default_factory=dict)  # BM25
@@ -93,6 +94,15 @@ class _Again:
         if name == "dense":
             return self.hits[passage_id].similarity if passage_id in self.hits else None
         return None if name == LIST else self.fused.get(passage_id)
+
+    def put_back(self, passage: Passage, other: Passage) -> bool:
+        """Whether a passage stood before another until merging put it behind that one, or left it out."""
+        place = {i: n for n, i in enumerate(self.ordered)}
+        after = {i: n for n, i in enumerate(self.merged)}
+        one, two = passage.id, other.id
+        if not (place.keys() >= {one, two} and two in after):
+            return False
+        return place[one] < place[two] and (one not in after or after[one] > after[two])
 
 
 def trace(result: Result, question_id: str) -> Trace:
@@ -178,6 +188,7 @@ def _ask_again(result: Result, question: Question, answer: Answer, searched: str
     return _Again(
         deep.lists,
         {h["id"]: h.score or 0.0 for h in fused},
+        list(dict.fromkeys([*answer.lists.get(LIST, ()), *(h["id"] for h in fused)])),
         [h["id"] for h in merged],
         {h["id"]: h for h in deep},
         {p.id: float(score) for p, score in zip(index.passages, scores, strict=False)},
@@ -203,7 +214,7 @@ def _places(question: Question, answer: Answer, passages: Mapping[str, Passage],
     found = [place(name, again.lists.get(name, ids), len(ids)) for name, ids in answer.lists.items()]
     if len(answer.lists) > 1 and again.fused:
         found.append(place("fused", list(again.fused), len(again.fused)))
-    if len(again.merged) < len(again.fused):
+    if list(again.merged) != list(again.ordered):
         found.append(place("merged", again.merged, len(again.merged)))
     shown = [h["id"] for h in answer.hits]
     return (*found, place("shown", shown, len(shown)))
@@ -219,7 +230,9 @@ def _sought(question: Question, passages: Mapping[str, Passage], again: _Again) 
 
 
 def _why(seen: Seen, sought: Seen, again: _Again) -> str:
-    """What a passage has more of than the expected one."""
+    """What a passage has more of than the expected one, or that merging alone put it first."""
+    if again.put_back(sought.passage, seen.passage):
+        return "stood behind it until merging (per_text, per_document, sections) put the expected passage back"
     pairs = [
         ("words shared", len(seen.shared), len(sought.shared), "{}"),
         ("BM25", again.words.get(seen.passage.id), again.words.get(sought.passage.id), "{:.2f}"),

@@ -222,22 +222,25 @@ def test_an_asking_that_fails_is_an_error_and_never_free_of_leaks():
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000), st.sampled_from(sorted(METHODS)), st.integers(0, 2), st.integers(1, 6))
-def test_our_index_is_silent_whatever_stands_in_it(seed, method, per_document, k):
+@given(
+    st.integers(0, 10_000), st.sampled_from(sorted(METHODS)), st.integers(0, 2), st.integers(0, 2), st.integers(1, 6)
+)
+def test_our_index_is_silent_whatever_stands_in_it(seed, method, per_document, per_text, k):
     rng = random.Random(seed)
     words = [f"w{n}" for n in range(12)]
     docs = {f"d{n}": frozenset(rng.sample(["all", "hr", "board"], rng.randint(1, 2))) for n in range(6)}
+    copied = " ".join(words[:9])  # stands in open and in restricted documents alike
     passages = [
         Passage(
             f"p{n}",
             doc := rng.choice(list(docs)),
-            " ".join(rng.choices(words, k=9)),
+            rng.choice([copied, " ".join(rng.choices(words, k=9))]),
             docs[doc],
             parent=rng.choice(["", f"s of {doc}"]),
         )
         for n in range(rng.randint(1, 25))
     ]
-    index = HybridIndex(passages, embed, method=method, merging=Merging(per_document))
+    index = HybridIndex(passages, embed, method=method, merging=Merging(per_document, per_text))
     asked = [
         Question(f"q{n}", " ".join(rng.choices(words, k=3)), doc=f"d{n}", groups=frozenset({"all"})) for n in range(3)
     ]

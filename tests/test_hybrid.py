@@ -14,9 +14,10 @@ from rank_bm25 import BM25Okapi
 from rag_pilot.errors import DataError, SettingsError
 from rag_pilot.records import Passage
 from rag_pilot.retrieval.dense import Dense
+from rag_pilot.retrieval.fusion import HOW, Fusion
 from rag_pilot.retrieval.hybrid import METHODS, Hits, HybridIndex
 from rag_pilot.retrieval.keyword import article_tokenizer
-from rag_pilot.retrieval.merging import Merging
+from rag_pilot.retrieval.merging import SEPARATE, Merging
 
 VOCABULARY = [f"w{n}" for n in range(40)]
 WEIGHTS = [1 / (n + 1) for n in range(40)]
@@ -219,12 +220,22 @@ def test_set_groups_counts_at_the_next_search_also_for_the_same_index_with_anoth
     st.sampled_from(sorted(METHODS)),
     st.integers(0, 6),
     st.sampled_from([1, 2, 3, 100]),
+    st.sampled_from(HOW),
+    st.sampled_from([Merging(2), Merging(2, 1), Merging(0, 2), SEPARATE]),
 )
-def test_many_queries_at_once_give_the_hits_and_lists_of_one_at_a_time(rows, queries, groups, method, depth, batch):
+def test_many_queries_at_once_give_the_hits_and_lists_of_one_at_a_time(
+    rows, queries, groups, method, depth, batch, how, merging
+):
     chunks = [{"text": " ".join(w), "doc": f"d{n % 3}", "groups": g} for n, (w, g) in enumerate(rows)]
     asked = [" ".join(query) for query in queries]
     index = HybridIndex(
-        chunks, embed, method=method, windows=lambda p: p.text.split(), rewrite=lambda q: f"{q} w1", merging=Merging(2)
+        chunks,
+        embed,
+        method=method,
+        windows=lambda p: p.text.split(),
+        rewrite=lambda q: f"{q} w1",
+        fusion=Fusion(how),
+        merging=merging,
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Dense, "batch", lambda *_: batch)
@@ -242,6 +253,26 @@ def test_many_queries_at_once_have_lists_of_their_own_where_the_depth_cuts_them(
         together = index.search_many(asked, groups, depth=1 + seed % 4)
         alone = [index.search(q, groups, depth=1 + seed % 4) for q in asked]
         assert together == alone and [t.lists for t in together] == [a.lists for a in alone]
+
+
+def test_many_queries_at_once_have_the_fused_scores_of_one_at_a_time():
+    """Scores are held against how similarities are spread, which a product of many queries rounds otherwise."""
+    made = np.random.default_rng(1)
+    vectors = made.normal(size=(2100, 96)).astype(np.float32) + np.float32(0.3)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    rows = {str(n): vector for n, vector in enumerate(vectors)}
+    chunks = [{"text": str(n), "doc": str(n), "groups": {"a"} if n % 3 else {"b"}} for n in range(2000)]
+    index = HybridIndex(chunks, lambda texts: np.stack([rows[text] for text in texts]), fusion=Fusion("scores", 0.7))
+    asked = [str(n) for n in range(2000, 2100)]
+    assert index.search_many(asked, {"a"}) == [index.search(query, {"a"}) for query in asked]
+
+
+def test_passages_of_one_text_have_no_spread_of_similarities_and_so_no_share_in_the_fused_score():
+    index = HybridIndex(
+        [{"text": "travel desk", "doc": str(n), "groups": {"a"}} for n in range(7)], embed, fusion=Fusion("scores", 0.7)
+    )
+    for query in (*VOCABULARY[:20], "travel"):
+        assert {hit.score for hit in index.search(query, {"a"})} == {0.0}
 
 
 def test_many_queries_at_once_are_embedded_in_one_call_and_none_for_those_who_may_open_nothing():

@@ -133,9 +133,12 @@ def test_unknown_passages_and_askers_without_groups_are_closed():
     assert leaking(["p1"], groups_of={"p1": frozenset()}).share.count == 1
 
 
-def test_leak_rate_is_over_questions_with_an_answer():
-    found = leaks([question("a"), question("b")], {"a": Answer(question_id="a", status="error")}, {})
-    assert found.share == Share(0, 1, {"not answered": 1})
+def test_leak_rate_is_over_questions_with_an_answer_and_an_error_is_not_free_of_leaks():
+    answers = {"a": Answer(question_id="a", status="error"), "c": Answer(question_id="c", status="declined")}
+    found = leaks([question("a"), question("b"), question("c")], answers, {})
+    assert found.share == Share(0, 1, {"error": 1, "not answered": 1})
+    seen = Answer(question_id="a", status="error", lists={"keyword": ["p9"]})
+    assert leaks([question("a")], {"a": seen}, {}).share == Share(1, 1)
 
 
 # -- answers

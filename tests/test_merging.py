@@ -87,3 +87,49 @@ def test_merging_reorders_and_cuts_but_neither_invents_nor_doubles(texts, k):
     assert len(shown) == len(separate) == len(set(shown)) == min(k, len(texts))
     assert shown[:1] == separate[:1]
     assert sorted(found(passages, k=99)) == sorted(passages)
+
+
+def placed(rows, merging, k=5):
+    """The ids of the first k hits; `rows` are (document, text, parent), ids their numbers."""
+    chunks = [
+        {"id": str(n), "doc": doc, "text": text, "parent": parent, "groups": {"a"}}
+        for n, (doc, text, parent) in enumerate(rows)
+    ]
+    index = HybridIndex(chunks, Falling(), method="dense", merging=merging)
+    return [hit["id"] for hit in index.search("travel", {"a"}, k)]
+
+
+def test_a_copy_that_fills_up_stays_within_the_bound_of_its_document():
+    later = [("one", RULE, ""), ("two", RULE, ""), ("two", "hire cars", ""), ("three", "visa", "")]
+    assert placed(later, Merging(per_document=1, per_text=1)) == ["0", "2", "3"]
+    twice = [("one", RULE, ""), ("two", RULE, ""), ("two", RULE, ""), ("three", "visa", "")]
+    assert placed(twice, Merging(per_document=1, per_text=1)) == ["0", "3", "1"]
+
+
+def test_a_section_that_stands_among_the_hits_is_not_shown_again_by_a_copy_that_fills_up():
+    other = RULE + " 7"
+    rows = [("one", RULE, ""), ("two", RULE, other), ("two", "hire cars", "cars"), ("two", "more", other)]
+    assert placed([("one", other, ""), *rows[1:]], Merging(per_text=1)) == ["0", "2", "1"]
+
+
+def test_sections_that_are_shown_as_one_text_are_near_duplicates_whichever_part_of_them_matched():
+    rows = [("one", "hire cars", RULE), ("two", "visa", RULE), ("three", "rail", RULE), ("four", "cash", "")]
+    assert placed(rows, LAST) == ["0", "3", "1", "2"]
+    assert placed(rows, Merging()) == ["0", "1", "2", "3"]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("ab"), st.sampled_from([RULE, "visa", "cars"]), st.sampled_from(["", RULE, "x"])),
+        max_size=8,
+    ),
+    st.integers(0, 2),
+    st.integers(0, 2),
+    st.integers(0, 9),
+)
+def test_no_bound_is_broken_whatever_stands_in_the_list(rows, per_document, per_text, k):
+    shown = [rows[int(i)] for i in placed(rows, Merging(per_document, per_text), k)]
+    sections = [(doc, parent) for doc, _, parent in shown if parent]
+    assert len(shown) <= k and len(sections) == len(set(sections))
+    if per_document:
+        assert all(sum(d == doc for d, _, _ in shown) <= per_document for doc in "ab")

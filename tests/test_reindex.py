@@ -5,6 +5,7 @@ from tiny import tiny_pilot
 
 from rag_pilot import tables
 from rag_pilot.__main__ import main
+from rag_pilot.building import Variant
 from rag_pilot.errors import DataError, SettingsError, StaleError
 from rag_pilot.pilot import Pilot
 from rag_pilot.reindex import ACCEPTED, FIRST, REFUSED, UNCHANGED
@@ -62,6 +63,19 @@ def test_no_question_is_run_against_an_index_that_was_refused_or_not_looked_at(p
     assert accepting.run().answers
 
 
+def test_no_change_is_run_on_documents_that_were_refused_or_not_looked_at(pilot):
+    pilot.lock_acceptance()
+    pilot.reindex()
+    change = Variant(pilot.settings.changed({"retrieval.k": 3}))
+    assert pilot.run("three", change).answers
+    (pilot.data / "documents" / "leave.md").unlink()
+    late = reopened(pilot)
+    with pytest.raises(StaleError, match="an index was accepted on"):
+        late.run("three", change)
+    late.reindex(accept=True)
+    assert late.run("three", change).answers
+
+
 def test_a_loss_within_the_setting_passes(pilot):
     rewrite(pilot.data / "pilot.toml", "[pilot]", "reindex_max_loss = 0.25\n[pilot]")
     reopened(pilot).reindex()
@@ -98,7 +112,19 @@ def test_questions_that_are_new_or_changed_are_counted_and_not_compared(pilot):
     assert (found.compared, found.not_compared) == (3, 1) and "1 new or changed, not compared" in found.words
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"index": "x"}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{",
+        "[]",
+        '{"index": "x"}',
+        '{"index": "x", "found": null}',
+        '{"index": "x", "found": []}',
+        '{"index": "x", "found": {"q1 0": "yes"}}',
+        '{"index": 1, "found": {}}',
+    ],
+)
 def test_a_record_that_cannot_be_read_says_what_to_do(pilot, content):
     path = pilot.results / "index" / "accepted.json"
     path.parent.mkdir(parents=True)

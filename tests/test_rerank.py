@@ -73,7 +73,16 @@ def test_many_questions_are_reranked_as_one():
     assert [ids(h) for h in found.search_many(asked, STAFF)] == [ids(found.search(q, STAFF)) for q in asked]
 
 
-@pytest.mark.parametrize("bad", [lambda q, t: [1.0], lambda q, t: [math.nan] * len(t)])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        lambda q, t: [1.0],
+        lambda q, t: [math.nan] * len(t),
+        lambda q, t: [[0.1, 0.9]] * len(t),
+        lambda q, t: ["high"] * len(t),
+        lambda q, t: None,
+    ],
+)
 def test_scores_that_are_not_one_number_a_passage_are_refused(bad):
     with pytest.raises(DataError, match="a number for each"):
         index(TEXTS, Reranker(bad)).search("fee", STAFF)

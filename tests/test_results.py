@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from tiny import LABELS, SECRET, run_and_label, tiny_pilot
 
+from rag_pilot.building import Variant
 from rag_pilot.compared import TIES, ablations, retrievers, weighings
+from rag_pilot.errors import ModelError
 from rag_pilot.ledger import Ledger
 from rag_pilot.reading import failures, items
 from rag_pilot.results import Result, what_can_be_shown
@@ -117,14 +119,19 @@ def test_each_setting_that_needs_no_other_index_is_turned_once_and_held_against_
     (pilot.data / "glossary.toml").write_text('"clocking off" = ["leave"]\n', encoding="utf-8")
     pilot = type(pilot).open("tiny", tmp_path)
     base, found = ablations(pilot)
-    assert {a.setting: (a.now, a.turned) for a in found} == {
-        "retrieval.fusion": ("scores", "ranks"),
-        "retrieval.dense_weight": (0.7, 0.5),
-        "retrieval.glossary": (True, False),
-        "retrieval.per_text": (2, 1),
-        "retrieval.per_document": (0, 1),
-        TIES: ("similarity", "keyword list"),
+    assert {(a.setting, a.now, a.turned) for a in found} == {
+        ("retrieval.fusion", "scores", "ranks"),
+        ("retrieval.dense_weight", 0.7, 0.5),
+        ("retrieval.glossary", True, False),
+        ("retrieval.per_text", 2, 1),
+        ("retrieval.per_document", 0, 1),
+        ("retrieval.method", "hybrid", "keyword"),
+        ("retrieval.method", "hybrid", "dense"),
+        (TIES, "similarity", "keyword list"),
     }
+    alone = {a.turned: a.result.retrieval for a in found if a.setting == "retrieval.method"}
+    compared = retrievers(pilot)
+    assert alone == {name: compared[name].retrieval for name in ("keyword", "dense")}
     assert base.retrieval.hit5.n == 4 and not (pilot.results / "runs").exists()
     for one in found:
         after, before = one.result.retrieval, base.retrieval
@@ -152,6 +159,26 @@ def test_a_setting_that_does_something_shows_it_in_its_row(tmp_path):
         "retrieval.per_text",
         "retrieval.per_document",
     }  # by keywords alone there is nothing to fuse
+
+
+def test_the_glossary_of_a_kept_change_is_turned_too(tmp_path):
+    pilot = tiny_pilot(tmp_path)
+    overlay = pilot.data / "changes" / "jargon"
+    overlay.mkdir(parents=True)
+    (overlay / "glossary.toml").write_text('"clocking off" = ["leave"]\n', encoding="utf-8")
+    _, found = ablations(pilot, Variant(pilot.settings, ("jargon",)))
+    assert "retrieval.glossary" in {one.setting for one in found}
+    assert "retrieval.glossary" not in {one.setting for one in ablations(pilot)[1]}
+
+
+def test_a_reranker_that_cannot_be_loaded_is_told_and_is_no_table_without_numbers(tmp_path):
+    pilot = tiny_pilot(tmp_path)
+    path = pilot.data / "pilot.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace('"keyword"', '"keyword"\nrerank = "/no/such"'))
+    pilot = type(pilot).open("tiny", tmp_path)
+    for compare in (retrievers, ablations):
+        with pytest.raises(ModelError, match="no question was answered; the first: .*reranker '/no/such'"):
+            compare(pilot)
 
 
 def test_what_can_be_shown_speaks_of_200_questions_while_there_are_none(result):

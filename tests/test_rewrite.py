@@ -15,6 +15,7 @@ from tiny import QUESTIONS, tiny_pilot
 
 from rag_pilot.answering.answerer import Reply
 from rag_pilot.building import embed_questions
+from rag_pilot.compared import ablations
 from rag_pilot.errors import ModelError, SettingsError
 from rag_pilot.evaluation import run_eval
 from rag_pilot.pilot import Pilot
@@ -357,6 +358,27 @@ def test_where_nothing_can_be_rewritten_no_run_is_begun(model, tmp_path):
     with pytest.raises(ModelError, match="no question could be rewritten; the first: .*InternalServerError"):
         pilot.run()
     assert not (pilot.results / "runs").exists()
+
+
+def test_one_question_that_cannot_be_rewritten_leaves_the_settings_compared_over_the_others_and_is_counted(
+    model, tmp_path
+):
+    model.says = lambda question: (400, "") if "taxi" in question else (200, "leave")
+    base, found = ablations(model.pilot(tmp_path))
+    rows = {one.setting: one for one in found}
+    assert base.retrieval.hit5.n == 3 and base.leaks.share.n == 5
+    turned = rows["rewrite.kind"]
+    assert (turned.result.retrieval.hit5.n, turned.five.n, turned.not_compared) == (4, 3, 1)
+    assert rows["retrieval.per_text"].not_compared == 0
+    assert "turned: 1 question (rewrite.kind none)" in repr(tables.ablations((base, found)))
+
+
+def test_a_reindex_names_the_question_that_cannot_be_rewritten_and_accepts_nothing(model, tmp_path):
+    model.says = lambda question: (400, "") if "taxi" in question else (200, "leave")
+    pilot = model.pilot(tmp_path)
+    with pytest.raises(ModelError, match="question q2: the question could not be rewritten"):
+        pilot.reindex()
+    assert not (pilot.results / "index" / "accepted.json").exists()
 
 
 def test_a_missing_key_is_told_with_its_table(model, tmp_path, monkeypatch):

@@ -16,6 +16,7 @@ from rag_pilot.results import Result
 from rag_pilot.retrieval.hybrid import HybridIndex
 from rag_pilot.retrieval.keyword import article_tokenizer
 from rag_pilot.retrieval.merging import Merging
+from rag_pilot.retrieval.rerank import LIST, Reranker
 from rag_pilot.tracing import Trace, trace
 
 
@@ -125,6 +126,23 @@ def test_merging_is_a_list_of_its_own_where_it_left_something_out(result):
     assert list(places) == ["keyword", "dense", "fused", "merged", "shown"]
     assert (places["fused"].quote, places["merged"].quote, places["shown"].quote) == (3, None, None)
     assert (places["fused"].length, places["merged"].length, places["merged"].document) == (6, 5, 2)
+
+
+def test_a_copy_that_merging_puts_back_says_so_and_has_its_place_before_and_after(result):
+    texts = {"one": "taxi form", "two": "taxi form", "three": "taxi", "four": "rail form", "five": "hotel"}
+    passages = [Passage(doc, doc, text, STAFF) for doc, text in texts.items()]
+    index = HybridIndex(passages, method="keyword", merging=Merging(per_text=1))
+    built = replace(result.built, index=index, groups={p.id: STAFF for p in passages})
+    asked = replace(QUESTION, id="q", doc="two", quote="taxi form")
+    k, reverse = 5, Reranker(lambda _, texts: [-float(len(text)) for text in texts])
+    for retriever, ordered in ((index, 2), (index.using(reranker=reverse), 3)):
+        run = run_eval([asked], retriever, lambda _: "NOT_FOUND", min_similarity=None, k=k)
+        found = trace(Result(result.pilot, run, built, retriever), "q")
+        places = {p.name: p for p in found.places}
+        assert (places["merged"].document, places["merged"].length, places["shown"].document) == (4, 4, 4)
+        assert places[LIST if LIST in places else "keyword"].document == ordered
+        why = {s.passage.id: s.why for s in found.seen}
+        assert "merging" in why["four"] and "merging" not in why["one"]
 
 
 def test_ids_of_another_search_need_no_form_of_ours(result):

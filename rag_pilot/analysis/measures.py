@@ -107,20 +107,25 @@ def leaks(
 ) -> Leaks:
     """The leak rate over questions with a stored answer: every candidate list, and what the model was shown.
 
+    A question that ended in an error kept no list: it is missing, and not free of leaks.
     `groups_of` maps passage ids to the groups that may open them; a passage that it lacks counts as forbidden.
     """
     found: dict[str, tuple[str, ...]] = {}
-    n = absent = 0
+    n = 0
+    missing: Counter[str] = Counter()
     for question in questions:
         answer = answers.get(question.id)
         if answer is None:
-            absent += 1
+            missing["not answered"] += 1
+            continue
+        seen = {hit["id"] for hit in answer.hits}.union(*answer.lists.values())
+        if answer.status == "error" and not seen:
+            missing["error"] += 1
             continue
         n += 1
-        seen = {hit["id"] for hit in answer.hits}.union(*answer.lists.values())
         if forbidden := {p for p in seen if question.groups.isdisjoint(groups_of.get(p, frozenset()))}:
             found[question.id] = tuple(sorted(forbidden))
-    return Leaks(Share(len(found), n, {"not answered": absent} if absent else {}), found)
+    return Leaks(Share(len(found), n, dict(missing)), found)
 
 
 # -- answers ---------------------------------------------------------------------------------------------------------

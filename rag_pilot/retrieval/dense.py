@@ -1,8 +1,8 @@
 """Cosines of questions to passages: a fast product over permitted rows, then the exact value for those that matter.
 
-The product is in float32 and differs in its last digits from one processor, or one batch, to the next; it only chooses
-candidates. What ranks and is shown is the cosine in double precision, rounded to 1e-4, of a passage's best window.
-Where vectors come from is not known here.
+The product is in float32 and differs in its last digits from one processor, or one batch, to the next; it chooses
+candidates and tells, rounded to 1e-4 too, how similarities are spread. What ranks and is shown is the cosine in double
+precision, rounded to 1e-4, of a passage's best window. Where vectors come from is not known here.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, SettingsError
 from ..records import Hit, Passage
-from .dense import Dense, check_unit
+from .dense import DECIMALS, Dense, check_unit
 from .fusion import Candidates, Fusion, fuse, moments
 from .keyword import VARIANTS, Tokenizer, Weighed, words
 from .merging import SECTIONS, SEPARATE, Merging
@@ -217,7 +217,9 @@ class HybridIndex:
                 if "dense" in self._lists():
                     cosines = np.array(list(similarity.values()))
                     best = self._top(listed, cosines, depth)
-                    lists["dense"] = Candidates(best, similarity, *moments(near[number], len(rows)))
+                    # near is a float32 product, otherwise rounded in a batch; passages of one text have no deviation
+                    mean, deviation = (round(found, DECIMALS) for found in moments(near[number], len(rows)))
+                    lists["dense"] = Candidates(best, similarity, mean, deviation)
                 yield lists, similarity
 
     def _fused(

@@ -23,9 +23,9 @@ _NUMBER = re.compile(r"\d+")
 class Merging:
     """How many of what belongs together are hits; the first in the list always is one.
 
-    `per_document` bounds the hits of one document, `per_text` those of near duplicates, whatever their document (0: no
-    bound); what is beyond the second comes after everything else. Of passages with one parent only the best is a hit,
-    but for `sections` False.
+    `per_document` bounds the hits of one document, `per_text` those of near duplicates as they are shown, whatever
+    their document (0: no bound); what is beyond the second comes after everything else, within the other bounds. Of
+    passages with one parent only the best is a hit, but for `sections` False.
     """
 
     per_document: int = 0
@@ -39,24 +39,34 @@ class Merging:
         texts: list[_Text] = []
         kept: list[int] = []
         copies: list[int] = []
+
+        def keep(row: int, found: Passage) -> None:
+            kept.append(row)
+            taken[found.doc] += 1
+            if found.parent:
+                parents.add((found.doc, found.parent))
+
+        def bounded(found: Passage) -> bool:
+            beside = self.sections and (found.doc, found.parent) in parents
+            return beside or 0 < self.per_document <= taken[found.doc]
+
         for row in rows:
             if len(kept) >= k:
                 break
             found = passage(row)
-            parent = (found.doc, found.parent)
-            if self.sections and parent in parents or 0 < self.per_document <= taken[found.doc]:
+            if bounded(found):
                 continue
             if self.per_text:
-                text = _Text.of(found.text)
+                text = _Text.of(found.shown)
                 if sum(text.repeats(other) for other in texts) >= self.per_text:
                     copies.append(row)
                     continue
                 texts.append(text)
-            kept.append(row)
-            taken[found.doc] += 1
-            if found.parent:
-                parents.add(parent)
-        return (kept + copies)[:k]
+            keep(row, found)
+        for row in copies:  # what was kept meanwhile may be of its document or section
+            if len(kept) < k and not bounded(found := passage(row)):
+                keep(row, found)
+        return kept
 
 
 SECTIONS = Merging()

@@ -37,7 +37,11 @@ class Reranker:
         Raises DataError for scores that are not one number for each passage.
         """
         texts = ["\n".join(filter(None, [p.title, " > ".join(p.headings), p.text])) for p in passages]
-        scores = [round(float(score), DECIMALS) for score in self.score(question, texts)] if texts else []
+        given = self.score(question, texts) if texts else []
+        try:
+            scores = [round(float(score), DECIMALS) for score in given]
+        except (TypeError, ValueError):  # such as a cross-encoder of several labels
+            raise DataError(f"the reranker gave {str(given)[:80]}; expected a number for each passage") from None
         if len(scores) != len(texts) or not all(map(math.isfinite, scores)):
             raise DataError(
                 f"the reranker gave {len(scores)} scores for {len(texts)} passages; expected a number for each"

@@ -67,6 +67,8 @@ def ablations(found: tuple[Result, Sequence[Ablation]]) -> Html:
             )
         )
     head = ("Setting", "Is", "Turned to", "Hit@1", "Against as configured", "Hit@5", "Against as configured", "Leaks")
+    failed = [(f"{one.setting} {_value(one.turned)}", one.not_compared) for one in turned if one.not_compared]
+    absent = base.retrieval.hit5.missing_text()
     return section(
         table("What each setting does, one turned at a time", head, rows),
         note(
@@ -74,6 +76,14 @@ def ablations(found: tuple[Result, Sequence[Ablation]]) -> Html:
             "where it holds 0, these questions cannot tell. A row is a reason to plan a change, not to make it: of so "
             "many rows one will look good by luck. Settings that need another index are changes of notebook 07."
         ),
+        note(f"Not in it: {absent}.") if absent else None,
+        note(
+            "Not compared, because they ended in an error as configured or turned: "
+            + ", ".join(f"{plural(n, 'question')} ({name})" for name, n in failed)
+            + "."
+        )
+        if failed
+        else None,
     )
 
 
