@@ -1,6 +1,6 @@
 """Retrieval on real question sets: keyword, dense and hybrid beside the article's own code, by document.
 
-    python benchmarks/retrieval.py [--sets cnil_fr awsdocs mtrag clapnq xquad] [--peers] [--json FILE] [--data FOLDER]
+    python benchmarks/retrieval.py [--sets cnil_fr awsdocs mtrag clapnq xquad] [--peers] [--bfloat16] [--json FILE]
 
 One setting per language, never per set: the package's defaults and one hit per document, with the multilingual model
 for every language but English. Hit@k: an accepted document is among the first k documents. The article's code
@@ -9,7 +9,7 @@ questions in the same process; its top five are passages, as in the article. Rec
 the dense list's weight chosen by ten folds, each question scored by a weight that it did not help to choose. Figures:
 hit5.SET.METHOD, hit1.SET.METHOD, mrr10.SET.METHOD with METHOD keyword, dense, hybrid (the default fusion), rrf (equal
 weights by ranks), recommended, article (its hybrid), article_keyword or article_dense; with --peers also llamaindex,
-haystack (see _peers.py) and best_peer, the best of them by that figure.
+haystack (see _peers.py) and best_peer, the best of them by that figure; with --bfloat16 also bfloat16.
 """
 
 from __future__ import annotations
@@ -83,10 +83,8 @@ def embedding_of(lang: str, cache: Path) -> CachedEmbedding:
     return CachedEmbedding(load_embedding(ENGLISH if lang == "en" or not available(OTHER) else OTHER), cache)
 
 
-def ours(
-    documents: Sequence[Document], questions: Sequence[Question], lang: str, embedding: CachedEmbedding
-) -> tuple[dict[str, Ranks], ChosenWeight]:
-    """The package's default splitting and retrieval for that language, and the weight that cross-validation chooses."""
+def index_of(documents: Sequence[Document], lang: str, embedding: CachedEmbedding) -> HybridIndex:
+    """The package's default splitting and retrieval for that language, one hit per document."""
     count = token_counter(PassageTable().counted_with)
     splitter = Splitter(PassageTable().max_tokens, PassageTable().overlap, count)
     window = Splitter(embedding.model.window, PassageTable().overlap, count)
@@ -94,28 +92,35 @@ def ours(
     def prefix(passage: object) -> str:
         return prefix_of(passage.title, passage.headings) + "\n"
 
-    index = HybridIndex(
+    def windows(passage: object) -> list[str]:
+        asked = question_above(passage.title, passage.headings)
+        return [prefix(passage) + text for text in window.texts(passage)] + [asked] * bool(asked)
+
+    return HybridIndex(
         split_documents(documents, splitter),
         embedding,
         tokenizer=tokenizer((lang,)),
         bm25=RetrievalTable().bm25,
         indexed=lambda p: prefix(p) + p.text,
-        windows=lambda p: (
-            [prefix(p) + text for text in window.texts(p)] + ([q] if (q := question_above(p.title, p.headings)) else [])
-        ),
+        windows=windows,
         merging=Merging(1, RetrievalTable().per_text),
         fusion=Fusion(RetrievalTable().fusion, RetrievalTable().dense_weight),
     )
-    embedding.queries([q.question for q in questions])
 
-    def asked(index: HybridIndex) -> Ranks:
-        return ranks(questions, lambda q: [h.doc for h in index.search(q.question, q.groups, k=10)])
 
-    grid = {weight: asked(index.using("hybrid", fusion=Fusion("scores", weight))) for weight in GRID}
+def ranks_by(index: HybridIndex, questions: Sequence[Question]) -> Ranks:
+    """What an index finds."""
+    index.embed.queries([q.question for q in questions])
+    return ranks(questions, lambda q: [h.doc for h in index.search(q.question, q.groups, k=10)])
+
+
+def ours(index: HybridIndex, questions: Sequence[Question]) -> tuple[dict[str, Ranks], ChosenWeight]:
+    """Each method and fusion of an index, and the weight that cross-validation chooses."""
+    grid = {weight: ranks_by(index.using(fusion=Fusion("scores", weight)), questions) for weight in GRID}
     weights = {weight: {q: rank or None for q, rank in found.items()} for weight, found in grid.items()}
     chosen = choose_weight(weights, seed=1)
-    found = {method: asked(index.using(method)) for method in METHODS}
-    found["rrf"] = asked(index.using("hybrid", fusion=Fusion("ranks", 0.5)))
+    found = {method: ranks_by(index.using(method), questions) for method in METHODS}
+    found["rrf"] = ranks_by(index.using(fusion=Fusion("ranks", 0.5)), questions)
     if chosen.unseen:  # what the workbook recommends, each question by a weight that it did not help to choose
         found["recommended"] = {question: rank or 0 for question, rank in chosen.unseen.items()}
     return found, chosen
@@ -186,6 +191,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sets", nargs="+", default=[*SETS, "xquad"])
     parser.add_argument("--peers", action="store_true", help="LlamaIndex and Haystack beside it (dev extra)")
+    parser.add_argument("--bfloat16", action="store_true", help="hybrid with the English model in that precision too")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--data", type=Path, default=DATA)
     arguments = parser.parse_args()
@@ -213,7 +219,10 @@ def main() -> int:
         lang = name.partition("/")[2] or next((d.lang for d in documents if d.lang), "en")
         started = time.perf_counter()
         embedding = embedding_of(lang, CACHE)
-        mine, chosen = ours(documents, questions, lang, embedding)
+        mine, chosen = ours(index_of(documents, lang, embedding), questions)
+        if arguments.bfloat16 and lang == "en":
+            coarse = CachedEmbedding(load_embedding(ENGLISH, "bfloat16"), CACHE)
+            mine["bfloat16"] = ranks_by(index_of(documents, lang, coarse), questions)
         others = {who: ranks(questions, peers(who, documents, questions, lang, embedding)) for who in asked}
         theirs = article(documents, questions, CACHE)
         key = name.replace("/", "_")

@@ -41,8 +41,8 @@ def weighings(found: Sequence[Weighing]) -> Html:
         ),
         note(
             "A difference in brackets is its paired 95 % interval: where it holds 0, these questions cannot tell. "
-            f"Weight 1 is dense alone, 0 keyword alone, {EQUAL} equal; weights are chosen before any reranking. Ten folds: each question is scored by the "
-            f"weight that the others choose; under {FEWEST} questions none is chosen."
+            f"Weight 1 is dense alone, 0 keyword alone, {EQUAL} equal; chosen before any reranking. Ten folds: each "
+            f"question is scored by the weight that the others choose; under {FEWEST} questions none is chosen."
         ),
     )
 
