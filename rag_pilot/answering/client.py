@@ -66,7 +66,8 @@ class ChatModel:
 
     def connect(self) -> None:
         """Look for the key; nothing is sent."""
-        _ = self._connection
+        with self._lock:
+            _ = self._connection
 
     def halt(self) -> None:
         """Give up the calls that wait for their turn or to be made again; later ones are made as ever."""
@@ -92,6 +93,7 @@ class ChatModel:
 
     def _asked(self, prompt: str) -> Reply:
         """The first reply that comes through."""
+        self.connect()
         table, tried, round = self.settings, 0, self._pace.round
         while True:
             went = self._pace.wait(tokens_of(prompt) + table.max_tokens, round)

@@ -33,6 +33,7 @@ class Pace:
         each = 60 / self._requests if self._requests else 0.0
         each = max(each, 60 * tokens / self._tokens if self._tokens else 0.0)
         with self._changed:
+            self._go_on(round)
             turn = max(time.monotonic(), self._free)
             self._free = turn + each
             while (left := max(turn, self._until) - time.monotonic()) > 0 and self.round == round:
