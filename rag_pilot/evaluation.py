@@ -164,7 +164,7 @@ def _so_far(asked: Sequence[Answer], cost: Callable[[int, int], str] | None) -> 
     errors = sum(a.status == "error" for a in asked)
     paid = [a for a in asked if not a.reused]
     into, out = sum(a.tokens_in for a in paid), sum(a.tokens_out for a in paid)
-    told = [f"{errors} errors"] if errors else []
+    told = [f"{errors} in error"] if errors else []
     told += [f"{into + out:,} tokens"] if into + out else []
     return ", ".join(told + ([cost(into, out)] if cost else []))
 
@@ -296,8 +296,10 @@ def _counted(
 ) -> dict[str, Any]:
     statuses = Counter(a.status for a in answers.values())
     final = sum(a.final for a in answers.values())
-    replied = [a for a in answers.values() if a.model or a.finish]
-    judged = [v for v in verdicts.values() if v.by != "rule"]
+    asked = {
+        "answers": Counter(a.reused for a in answers.values() if a.model),
+        "judge": Counter(v.reused for v in verdicts.values() if v.reused is not None),
+    }
     return {
         **info,
         "complete": statuses["error"] == final,
@@ -310,10 +312,7 @@ def _counted(
         "not_applied": sorted({name for a in answers.values() for name in a.not_applied}),
         "tokens_in": sum(a.tokens_in for a in answers.values()),
         "tokens_out": sum(a.tokens_out for a in answers.values()),
-        "replies": {
-            "answers": {"reused": sum(a.reused for a in replied), "new": sum(not a.reused for a in replied)},
-            "judge": {"reused": sum(v.reused for v in judged), "new": sum(not v.reused for v in judged)},
-        },
+        "replies": {who: {"reused": count[True], "new": count[False]} for who, count in asked.items()},
     }
 
 

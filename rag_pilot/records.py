@@ -279,7 +279,7 @@ class Verdict(Record):
     judged: str | None = None  # the judge's label before the citation rule
     reason: str = ""
     raw: str = ""
-    reused: bool = False  # the judge's reply was kept from an earlier call
+    reused: bool | None = None  # whether a model's reply was kept from an earlier call; None: no model was asked
 
 
 @dataclass(frozen=True)

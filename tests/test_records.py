@@ -138,7 +138,6 @@ def test_required_fields_are_written_even_when_they_are_empty() -> None:
         "answer_sha": "",
         "label": None,
         "by": "judge",
-        "reused": False,
     }
     assert Label.from_json(json.loads(dumps(Label("q", "sha", "x", None)))).label is None
 

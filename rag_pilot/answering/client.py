@@ -132,7 +132,7 @@ class ChatModel:
             raise self._stopped(
                 f"after {self._pace.pauses - 1} pauses the endpoint still refuses every call: {fault.text}"
             )
-        if seconds:
+        if seconds >= 1:
             tell(f"[{self.table}] too many requests: all calls wait {seconds:.0f} s")
 
     def _adapted(self, sent: Mapping[str, Any], parameter: str) -> bool:

@@ -31,7 +31,7 @@ class Judgement:
     label: str | None
     reason: str = ""
     raw: str = ""
-    reused: bool = False  # the reply was kept from an earlier call
+    reused: bool | None = None  # whether the reply was kept from an earlier call; None: no model was asked
 
 
 def offline_judge(question: str, expected: str, text: str) -> Judgement:
