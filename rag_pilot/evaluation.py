@@ -297,7 +297,7 @@ def _counted(
     statuses = Counter(a.status for a in answers.values())
     final = sum(a.final for a in answers.values())
     asked = {
-        "answers": Counter(a.reused for a in answers.values() if a.model),
+        "answers": Counter(a.reused for a in answers.values() if a.reused is not None),
         "judge": Counter(v.reused for v in verdicts.values() if v.reused is not None),
     }
     return {

@@ -258,7 +258,7 @@ class Answer(Record):
     searched: str = ""  # the text that was searched, where a model rewrites questions
     not_rewritten: str = ""  # why that model's reply was not used
     not_applied: tuple[str, ...] = ()  # settings that the endpoint refused, such as temperature
-    reused: bool = False  # the reply was kept from an earlier call
+    reused: bool | None = None  # whether a model's reply was kept from an earlier call; None: no model was asked
     final: bool = False  # of an error: filtered or truncated twice, it is not asked again
 
     @property

@@ -509,10 +509,11 @@ def test_run_says_what_was_kept_what_was_not_applied_and_what_is_final(result: R
     answers = {**result.run.answers, "q1": replace(result.run.answers["q1"], status="error", final=True)}
     run = replace(result.run, answers=answers, info={"replies": counts, "not_applied": ["temperature"]})
     page = tables.run(Result(result.pilot, run, result.built))
-    assert "2 of the model's 5 replies kept from earlier calls." in page
-    assert "0 of the judge's 1 reply kept from earlier calls." in page
-    assert "Not applied, because the endpoint refuses it: temperature." in page
-    assert "1 error final: filtered or truncated twice" in page
+    text = soup(page).get_text()
+    assert "2 of the model's 5 replies kept from earlier calls." in text
+    assert "0 of the judge's 1 reply kept from earlier calls." in text
+    assert "Not applied, because the endpoint refuses it: temperature." in text
+    assert "1 error final: filtered or truncated twice" in text
     assert "kept from earlier calls" not in tables.run(result)
 
 

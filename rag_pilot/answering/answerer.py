@@ -58,7 +58,7 @@ class Reply(str):
     seconds: float
     finish: str
     not_applied: tuple[str, ...]
-    reused: bool
+    reused: bool | None
 
     def __new__(
         cls,
@@ -69,11 +69,12 @@ class Reply(str):
         seconds: float = 0,
         finish: str = "stop",
         not_applied: tuple[str, ...] = (),
-        reused: bool = False,
+        reused: bool | None = None,
     ) -> Reply:
         """A reply with its model name as answered, tokens, seconds and finish reason.
 
-        `not_applied` are settings that the endpoint refused, `reused` tells that no call was made.
+        `not_applied` are settings that the endpoint refused, `reused` tells whether it was kept from an earlier
+        call; None: of nobody who is called.
         """
         reply = super().__new__(cls, text)
         reply.model, reply.tokens_in, reply.tokens_out = model, tokens_in, tokens_out
@@ -137,7 +138,7 @@ def answer(
         "tokens_out": getattr(reply, "tokens_out", 0),
         "finish": getattr(reply, "finish", ""),
         "not_applied": getattr(reply, "not_applied", ()),
-        "reused": getattr(reply, "reused", False),
+        "reused": getattr(reply, "reused", None),
     }
     text = reply.strip()
     if is_not_found(text):

@@ -169,6 +169,7 @@ def _reply(response: Any, seconds: float, not_applied: tuple[str, ...]) -> Reply
         seconds=seconds,
         finish=choice.get("finish_reason") or "",
         not_applied=not_applied,
+        reused=False,
     )
     if reply.fault == "no reply" and (text.strip() or message.get("reasoning_content")):
         raise ModelError("no answer: the model thought aloud and came to no answer; raise max_tokens")

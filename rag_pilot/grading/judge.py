@@ -95,7 +95,7 @@ class ModelJudge:
         for _ in range(2):
             reply = self.llm(prompt)
             if (found := read_label(str(reply))) is not None:
-                return replace(found, reused=getattr(reply, "reused", False))
+                return replace(found, reused=getattr(reply, "reused", None))
         return Judgement(None, "unreadable", str(reply))
 
     def halt(self) -> None:
