@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from . import __version__
-from .answering.client import chat_model
+from .answering.client import ChatModel
 from .corpus.documents import Documents
 from .corpus.passages import Splitter, prefix_of, question_above, split_documents
-from .errors import DataError, ModelError
+from .errors import DataError, ModelError, RunStoppedError
 from .identity import fingerprint
 from .progress import progress
 from .records import Document, Passage, Question
@@ -97,10 +97,8 @@ def rewriter(settings: Settings, glossary: Mapping[str, Sequence[str]], cache_fo
     table, expand = settings.rewrite, expander(glossary, settings.pilot.languages)
     if table.kind == "none":
         return expand
-    connected = cache(lambda: chat_model(table, "rewrite"))
-    by = table.model_dump(mode="json", include={"model", "base_url", "temperature", "max_tokens"})
-    replies = Replies(cache_folder / "rewrites.sqlite", by)
-    return Rewriter(lambda prompt: connected()(prompt), expand, replies, table.concurrency)
+    replies = Replies(cache_folder / "rewrites.sqlite", table.asked_by)
+    return Rewriter(ChatModel(table, "rewrite"), expand, replies, table.concurrency)
 
 
 def split(settings: Settings, documents: Sequence[Document], known: Mapping[str, list[Passage]]) -> list[Passage]:
@@ -211,6 +209,8 @@ def _can_be_rewritten(rewrite: Rewriter, questions: Sequence[str]) -> list[str]:
     def tried(question: str) -> list[str]:
         try:
             rewrite(question)
+        except RunStoppedError:
+            raise
         except ModelError as fault:
             faults.append(fault)
             return []

@@ -31,3 +31,10 @@ class StaleError(PilotError):
 
 class ModelError(PilotError):
     """A language or embedding model cannot be used: not installed, not reachable, refused."""
+
+
+class RunStoppedError(ModelError):
+    """Every further question would fail alike (key, quota, address, model, context): the run ends here.
+
+    What was finished is kept, and is not asked again when the run goes on.
+    """

@@ -7,24 +7,31 @@ only. What a change is, and which pilot this belongs to, is not known here.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, TypeVar
 
 from .analysis.grades import citation_rule, rule_label
 from .analysis.measures import rank_of
 from .answering.answerer import INSTRUCTIONS, LLM, answer, read_citations
 from .answering.citations import Citations
 from .corpus.questions import read_questions
-from .errors import DataError, StaleError
+from .errors import DataError, RunStoppedError, StaleError
 from .files import append_jsonl, cut_half_line, dumps, read_records, read_text, write_jsonl, write_text
 from .grading.judge import Judge, Judgement
 from .identity import fingerprint
 from .progress import progress
 from .records import JUDGE_LABELS, Answer, Question, Verdict
+
+T = TypeVar("T")
+FINAL = re.compile(r"ModelError: (filtered|truncated)")
+"""Errors that, met twice, are final: asking a third time would pay for the same."""
 
 
 @dataclass(frozen=True)
@@ -82,16 +89,20 @@ def run_eval(
     citations: Callable[[str], Citations] = read_citations,
     search: Mapping[str, Any] | None = None,
     threads: int = 1,
+    judges: int = 1,
     folder: Path | None = None,
     info: Mapping[str, Any] | None = None,
+    cost: Callable[[int, int], str] | None = None,
 ) -> Run:
     """Ask every question of a questions.jsonl (or of a list) with its asker's groups, and grade by rule and judge.
 
     `judge(question, expected, text)` gives correct, partly or wrong; None leaves answers ungraded. A call that fails is
     an error with its cause, neither declined nor wrong. With `folder` each answer is on disk as it finishes, and a run
-    that was stopped is resumed: errors and missing answers only. `info` is kept in run.json; its "config", and how the
-    questions are asked ("how": k, min_similarity, instructions, search), must be the same on resuming (StaleError).
-    `search` goes to the index's search.
+    that was stopped is resumed: missing answers and errors only, but for those that are final (filtered or truncated
+    twice). RunStoppedError ends the run where no further question could fare better. `info` is kept in run.json; its
+    "config", and how the questions are asked ("how": k, min_similarity, instructions, search), must be the same on
+    resuming (StaleError). `search` goes to the index's search; `threads` ask and `judges` grade at once; `cost` says
+    what tokens in and out come to, for the progress bar.
     """
     questions = read_questions(Path(path), everyone).questions if isinstance(path, str | Path) else tuple(path)
     if twice := [i for i, n in Counter(q.id for q in questions).items() if n > 1]:
@@ -99,11 +110,13 @@ def run_eval(
     how = fingerprint([k, min_similarity, instructions, search or {}])
     info = {**(info or {}), "how": how}
     done = _resume(folder, questions, info) if folder else {}
-    todo = [q for q in questions if q.id not in done or done[q.id].status == "error"]
+    failed = {i: a for i, a in done.items() if a.status == "error" and not a.final}
+    todo = [q for q in questions if q.id not in done or q.id in failed]
+    writing, asked = Lock(), list[Answer]()
 
-    def ask(question: Question) -> Answer:
+    def ask(question: Question) -> None:
         try:
-            return answer(
+            result = answer(
                 question.question,
                 index,
                 question.groups,
@@ -115,16 +128,30 @@ def run_eval(
                 question_id=question.id,
                 **(search or {}),
             )
+        except RunStoppedError:
+            raise
         except Exception as fault:
-            return Answer(question.id, "error", reason=f"{type(fault).__name__}: {fault}"[:500])
+            reason = f"{type(fault).__name__}: {fault}"[:500]
+            before = failed.get(question.id)
+            final = bool(before and FINAL.match(before.reason or "") and FINAL.match(reason))
+            result = Answer(question.id, "error", reason=reason, final=final)
+        with writing:  # here and not where answers are awaited: what comes in after a stop is kept too
+            if folder:
+                append_jsonl(folder / "answers.jsonl", result)
+            done[question.id] = result
+            asked.append(result)
 
-    for result in progress(_finished(ask, todo, threads), "answers", len(todo)):
-        done[result.question_id] = result
-        if folder:
-            append_jsonl(folder / "answers.jsonl", result)
-    answers = {q.id: done[q.id] for q in questions}
-    verdicts = grade(questions, answers, judge)
-    run = Run(questions, answers, verdicts, _counted(info, questions, answers), folder)
+    try:
+        with closing(_finished(ask, todo, threads, llm)) as finished:
+            for _ in progress(finished, "answers", len(todo), lambda: _so_far(asked, cost)):
+                pass
+        answers = {q.id: done[q.id] for q in questions}
+        verdicts = grade(questions, answers, judge, judges)
+    except RunStoppedError as fault:
+        kept = sum(done[q.id].status != "error" for q in questions if q.id in done)
+        where = "they are kept; mend it and run again, to go on from there" if folder else "they were not written"
+        raise RunStoppedError(f"{fault}. The run stops with {kept} of {len(questions)} answers: {where}") from None
+    run = Run(questions, answers, verdicts, _counted(info, questions, answers, verdicts), folder)
     if folder:
         write_jsonl(folder / "answers.jsonl", answers.values())
         write_jsonl(folder / "verdicts.jsonl", verdicts.values())
@@ -132,25 +159,47 @@ def run_eval(
     return run
 
 
-def grade(questions: Iterable[Question], answers: Mapping[str, Answer], judge: Judge | None) -> dict[str, Verdict]:
+def _so_far(asked: Sequence[Answer], cost: Callable[[int, int], str] | None) -> str:
+    """What the progress bar says beside done and time left: errors, and what was paid for where a model is."""
+    errors = sum(a.status == "error" for a in asked)
+    paid = [a for a in asked if not a.reused]
+    into, out = sum(a.tokens_in for a in paid), sum(a.tokens_out for a in paid)
+    told = [f"{errors} in error"] if errors else []
+    told += [f"{into + out:,} tokens"] if into + out else []
+    return ", ".join(told + ([cost(into, out)] if cost else []))
+
+
+def grade(
+    questions: Iterable[Question], answers: Mapping[str, Answer], judge: Judge | None, threads: int = 1
+) -> dict[str, Verdict]:
     """A verdict for every answer that has one: by rule, else by the judge, then the citation rule.
 
-    Declines and unanswerable questions never reach the judge; an error has no verdict.
+    Declines and unanswerable questions never reach the judge; an error has no verdict. `threads` grade at once.
     """
     verdicts: dict[str, Verdict] = {}
+    to_judge: list[Question] = []
     for question in questions:
         given = answers[question.id]
         label = rule_label(question, given)
         if label is not None:
             verdicts[question.id] = Verdict(question.id, given.sha, label, "rule")
         elif judge is not None and given.status == "answered" and question.answerable:
-            verdicts[question.id] = _judged(question, given, judge)
-    return verdicts
+            to_judge.append(question)
+
+    def graded(question: Question) -> Verdict:
+        assert judge is not None
+        return _judged(question, answers[question.id], judge)
+
+    with closing(_finished(graded, to_judge, threads, judge)) as finished:
+        found = {v.question_id: v for v in progress(finished, "grades", len(to_judge))}
+    return {i: v for i in answers if (v := verdicts.get(i) or found.get(i))}
 
 
 def _judged(question: Question, given: Answer, judge: Judge) -> Verdict:
     try:
         said = judge(question.question, question.expected, given.text or "")
+    except RunStoppedError:
+        raise
     except Exception as fault:
         said = Judgement(None, f"{type(fault).__name__}: {fault}"[:500])
     judgement = said if isinstance(said, Judgement) else Judgement(said)
@@ -167,21 +216,25 @@ def _judged(question: Question, given: Answer, judge: Judge) -> Verdict:
         judged=judgement.label,
         reason=judgement.reason,
         raw=judgement.raw if judgement.label is None else "",
+        reused=judgement.reused,
     )
 
 
-def _finished(ask: Callable[[Question], Answer], todo: Sequence[Question], threads: int) -> Iterable[Answer]:
-    """Each answer as it finishes; it carries its question's id, so the order does not matter.
+def _finished(do: Callable[[Question], T], todo: Sequence[Question], threads: int, model: Any) -> Generator[T]:
+    """What is done of each question as it finishes, in any order.
 
-    When the run is stopped, calls that have not begun are never made.
+    When the run is stopped, calls that have not begun are never made, and the model's waiting ones are given up.
     """
     if threads == 1:
-        yield from map(ask, todo)
+        yield from map(do, todo)
         return
     pool = ThreadPoolExecutor(threads)
     try:
-        for future in as_completed([pool.submit(ask, question) for question in todo]):
+        for future in as_completed([pool.submit(do, question) for question in todo]):
             yield future.result()
+    except BaseException:
+        getattr(model, "halt", bool)()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -235,18 +288,31 @@ def _read_info(folder: Path) -> dict[str, Any]:
     return info
 
 
-def _counted(info: Mapping[str, Any], questions: Sequence[Question], answers: Mapping[str, Answer]) -> dict[str, Any]:
+def _counted(
+    info: Mapping[str, Any],
+    questions: Sequence[Question],
+    answers: Mapping[str, Answer],
+    verdicts: Mapping[str, Verdict],
+) -> dict[str, Any]:
     statuses = Counter(a.status for a in answers.values())
+    final = sum(a.final for a in answers.values())
+    asked = {
+        "answers": Counter(a.reused for a in answers.values() if a.reused is not None),
+        "judge": Counter(v.reused for v in verdicts.values() if v.reused is not None),
+    }
     return {
         **info,
-        "complete": not statuses["error"],
+        "complete": statuses["error"] == final,
         "asked": len(questions),
         **{status: statuses[status] for status in ("answered", "declined", "error")},
+        "final_errors": final,
         "decline_reasons": dict(Counter(a.reason for a in answers.values() if a.status == "declined")),
         "not_rewritten": sum(bool(a.not_rewritten) for a in answers.values()),
         "models": sorted({a.model for a in answers.values() if a.model}),
+        "not_applied": sorted({name for a in answers.values() for name in a.not_applied}),
         "tokens_in": sum(a.tokens_in for a in answers.values()),
         "tokens_out": sum(a.tokens_out for a in answers.values()),
+        "replies": {who: {"reused": count[True], "new": count[False]} for who, count in asked.items()},
     }
 
 

@@ -17,8 +17,9 @@ from . import __version__
 from .analysis.sample import seeded_order
 from .analysis.sensitivity import can_detect
 from .answering.answerer import LLM
-from .answering.client import chat_model
 from .answering.extractive import extractive
+from .answering.remembered import remembered
+from .answering.start import check_model
 from .building import Built, Variant, embed_questions, key_of, manifest_of, open_or_build, rewriter
 from .corpus.checks import Finding, check_questions
 from .corpus.documents import Documents, why_stale
@@ -31,7 +32,7 @@ from .corpus.tickets import Imported, import_questions
 from .errors import DataError, ModelError, StaleError
 from .evaluation import Run, grade, open_run, run_eval
 from .files import read_jsonl, write_jsonl
-from .grading.judge import Judge, model_judge, offline_judge
+from .grading.judge import Judge, model_judge, offline_judge, read_label
 from .identity import fingerprint
 from .lock import lock_criteria, read_lock
 from .records import Document, Question
@@ -42,7 +43,10 @@ from .retrieval.hybrid import Hits
 from .retrieval.keyword import tokenizer
 from .retrieval.manifest import document_hashes
 from .retrieval.rewrite import read_glossary
-from .settings import Settings, read_settings
+from .settings import ModelTable, Settings, read_settings
+
+BESIDE = 500
+"""Tokens of a prompt beside its passages, and of a judge's beside the answer: instructions, headings, question."""
 
 
 class Pilot:
@@ -252,21 +256,24 @@ class Pilot:
     # -- runs ----------------------------------------------------------------------------------------------------------
 
     def llm(self, settings: Settings) -> LLM:
-        """The answerer of those settings."""
+        """The answerer of those settings; a model's replies are kept in results/<pilot>/cache."""
         table = settings.answer
-        return extractive(table.sentences, table.coverage) if table.kind == "extractive" else chat_model(table)
+        if table.kind == "extractive":
+            return extractive(table.sentences, table.coverage)
+        return remembered(table, self.results / "cache")
 
     def judge(self, settings: Settings) -> Judge | None:
         """The judge of those settings, or None."""
-        kinds = {"none": lambda: None, "offline": lambda: offline_judge}
-        return kinds.get(settings.judge.kind, lambda: model_judge(chat_model(settings.judge, "judge")))()
+        if settings.judge.kind == "model":
+            return model_judge(remembered(settings.judge, self.results / "cache", "judge", read_label))
+        return offline_judge if settings.judge.kind == "offline" else None
 
     def config(self, variant: Variant) -> dict[str, Any]:
         """Everything that can change an answer, as it is written into run.json; expected answers are not part of it."""
         settings, documents = variant.settings, self.documents(variant.changes).documents
         return {
             "version": __version__,
-            **{t: settings.model_dump(mode="json")[t] for t in ("passages", "retrieval", "rewrite", "answer")},
+            **settings.deciding("passages", "retrieval", "rewrite", "answer"),
             "languages": list(settings.pilot.languages),
             "changes": list(variant.changes),
             "documents": fingerprint(document_hashes(documents)),
@@ -295,10 +302,13 @@ class Pilot:
         for folder in sorted((self.results / "runs").glob("*/run.json")):
             known = open_run(folder.parent, questions) if _holds(folder, print_id) else None
             if known and known.info.get("complete"):
-                return replace(known, verdicts=grade(questions, known.answers, judge))
+                return replace(known, verdicts=grade(questions, known.answers, judge, _at_once(variant.settings.judge)))
         check_accepted(self._accepted, self._index_key)
         settings = variant.settings
         built = self.build(variant)
+        folder = self.results / "runs" / f"{date.today().isoformat()}-{slug}-{print_id[:6]}"
+        if not (folder / "run.json").exists():
+            self.check_models(settings)
         embed_questions(built.index, questions)
         return run_eval(
             questions,
@@ -308,10 +318,27 @@ class Pilot:
             min_similarity=None,
             k=settings.retrieval.k,
             search={"depth": settings.retrieval.depth, "rrf_k": settings.retrieval.rrf_k},
-            threads=settings.answer.concurrency if settings.answer.kind == "model" else 1,
-            folder=self.results / "runs" / f"{date.today().isoformat()}-{slug}-{print_id[:6]}",
+            threads=_at_once(settings.answer),
+            judges=_at_once(settings.judge),
+            folder=folder,
             info={"name": slug, "date": date.today().isoformat(), "config": config, "fingerprint": print_id},
+            cost=settings.cost.said if settings.answer.kind == "model" else None,
         )
+
+    def check_models(self, settings: Settings) -> list[str]:
+        """One call to the answerer and to the judge, where they are models: their names as they answered.
+
+        The prompts are as long as a run's can get; RunStoppedError says in one sentence what is wrong.
+        """
+        cut, shown = settings.passages, settings.retrieval.k
+        longest = shown * max(cut.max_tokens, cut.parent_tokens) + BESIDE
+        sizes = (("answer", settings.answer, longest), ("judge", settings.judge, settings.answer.max_tokens + BESIDE))
+        return [check_model(table, size, name) for name, table, size in sizes if table.kind == "model"]
+
+
+def _at_once(table: ModelTable) -> int:
+    """How many calls a model may get at once; what is no model works alone."""
+    return table.concurrency if table.kind == "model" else 1
 
 
 def _holds(run_json: Path, print_id: str) -> bool:

@@ -257,6 +257,9 @@ class Answer(Record):
     finish: str = ""
     searched: str = ""  # the text that was searched, where a model rewrites questions
     not_rewritten: str = ""  # why that model's reply was not used
+    not_applied: tuple[str, ...] = ()  # settings that the endpoint refused, such as temperature
+    reused: bool | None = None  # whether a model's reply was kept from an earlier call; None: no model was asked
+    final: bool = False  # of an error: filtered or truncated twice, it is not asked again
 
     @property
     def similarity(self) -> float | None:
@@ -276,6 +279,7 @@ class Verdict(Record):
     judged: str | None = None  # the judge's label before the citation rule
     reason: str = ""
     raw: str = ""
+    reused: bool | None = None  # whether a model's reply was kept from an earlier call; None: no model was asked
 
 
 @dataclass(frozen=True)

@@ -127,12 +127,36 @@ class ModelTable(_Table):
     max_tokens: int = Field(600, ge=1)
     timeout: float = Field(120.0, gt=0)  # seconds
     concurrency: int = Field(4, ge=1)
+    requests_per_minute: int = Field(0, ge=0)  # what the endpoint allows; 0: no bound
+    tokens_per_minute: int = Field(0, ge=0)  # prompt and max_tokens together; 0: no bound
+    retries: int = Field(5, ge=0)  # of a call that was cut, took too long or found the endpoint out of order
+    retry_seconds: float = Field(1.0, ge=0)  # before the first of them; doubled each time
+    repeat: int = Field(1, ge=1)  # another number asks everything again: how much a model's answers vary by themselves
+
+    @property
+    def asked_by(self) -> dict[str, Any]:
+        """All that can change a reply, but for the prompt."""
+        return self.model_dump(mode="json", include={"model", "base_url", "temperature", "max_tokens", "repeat"})
 
     @model_validator(mode="after")
     def _model_named(self) -> ModelTable:
         if self.kind == "model" and not self.model:
             raise ValueError("kind is 'model' but no model is named")
         return self
+
+
+HOW_CALLED = frozenset(
+    {
+        "key_variable",
+        "timeout",
+        "concurrency",
+        "requests_per_minute",
+        "tokens_per_minute",
+        "retries",
+        "retry_seconds",
+    }
+)
+"""Settings of a model that no answer depends on: a run goes on where one of them was changed."""
 
 
 class RewriteTable(ModelTable):
@@ -173,6 +197,11 @@ class CostTable(_Table):
     input_per_million: float = Field(5.0, ge=0)
     output_per_million: float = Field(5.0, ge=0)
     questions_per_month: int = Field(10_000, ge=0)
+
+    def said(self, tokens_in: int, tokens_out: int) -> str:
+        """What so many tokens come to, such as '0.42 USD'."""
+        money = (tokens_in * self.input_per_million + tokens_out * self.output_per_million) / 1e6
+        return f"{money:,.2f} {self.currency}"
 
 
 class Change(_Table):
@@ -230,9 +259,14 @@ class Settings(_Table):
             data[table][key] = value
         return _validated(data, "a change")
 
+    def deciding(self, *tables: str) -> dict[str, dict[str, Any]]:
+        """Those tables without what changes no answer (HOW_CALLED)."""
+        data = self.model_dump(mode="json")
+        return {name: {k: v for k, v in data[name].items() if k not in HOW_CALLED} for name in tables}
+
     def fingerprint(self, *tables: str) -> str:
-        """Twelve hex digits over those tables: equal settings, equal fingerprint."""
-        return fingerprint({name: self.model_dump(mode="json")[name] for name in tables})
+        """Twelve hex digits over what decides in those tables: equal settings, equal fingerprint."""
+        return fingerprint(self.deciding(*tables))
 
 
 def read_settings(path: Path) -> Settings:

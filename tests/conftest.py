@@ -1,4 +1,4 @@
-"""What tests in a browser share: one JupyterLab and one chromium a module."""
+"""What tests share: one JupyterLab, one chromium and one model's address a module."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,3 +52,23 @@ def page(window: Any) -> Iterator[Any]:
     opened = window.new_page()
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Any]:
+    """A model's address on this machine; it ends with the module."""
+    from endpoint import KEY, Endpoint
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PILOT_TEST_KEY", KEY)
+        patch.setenv("NO_PROXY", "127.0.0.1")
+        running = Endpoint()
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def endpoint(server: Any) -> Any:
+    """That address, as new."""
+    server.reset()
+    return server

@@ -504,6 +504,19 @@ def test_an_error_is_shown_with_its_cause_and_counted(result: Result):
     assert grid(page, "What came back")[3] == ["error", "1 of 6"]
 
 
+def test_run_says_what_was_kept_what_was_not_applied_and_what_is_final(result: Result):
+    counts = {"answers": {"reused": 2, "new": 3}, "judge": {"reused": 0, "new": 1}}
+    answers = {**result.run.answers, "q1": replace(result.run.answers["q1"], status="error", final=True)}
+    run = replace(result.run, answers=answers, info={"replies": counts, "not_applied": ["temperature"]})
+    page = tables.run(Result(result.pilot, run, result.built))
+    text = soup(page).get_text()
+    assert "2 of the model's 5 replies kept from earlier calls." in text
+    assert "0 of the judge's 1 reply kept from earlier calls." in text
+    assert "Not applied, because the endpoint refuses it: temperature." in text
+    assert "1 error final: filtered or truncated twice" in text
+    assert "kept from earlier calls" not in tables.run(result)
+
+
 def test_progress_says_how_many_are_labelled_and_what_is_next(result: Result):
     assert "4 of 4 labelled" in tables.progress(result)
     fresh = Result(result.pilot, result.run, result.built)

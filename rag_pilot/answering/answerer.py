@@ -57,6 +57,8 @@ class Reply(str):
     tokens_out: int
     seconds: float
     finish: str
+    not_applied: tuple[str, ...]
+    reused: bool | None
 
     def __new__(
         cls,
@@ -66,11 +68,18 @@ class Reply(str):
         tokens_out: int = 0,
         seconds: float = 0,
         finish: str = "stop",
+        not_applied: tuple[str, ...] = (),
+        reused: bool | None = None,
     ) -> Reply:
-        """A reply with its model name as answered, tokens, seconds and finish reason."""
+        """A reply with its model name as answered, tokens, seconds and finish reason.
+
+        `not_applied` are settings that the endpoint refused, `reused` tells whether it was kept from an earlier
+        call; None: of nobody who is called.
+        """
         reply = super().__new__(cls, text)
         reply.model, reply.tokens_in, reply.tokens_out = model, tokens_in, tokens_out
         reply.seconds, reply.finish = seconds, finish
+        reply.not_applied, reply.reused = not_applied, reused
         return reply
 
     @property
@@ -128,6 +137,8 @@ def answer(
         "tokens_in": getattr(reply, "tokens_in", 0),
         "tokens_out": getattr(reply, "tokens_out", 0),
         "finish": getattr(reply, "finish", ""),
+        "not_applied": getattr(reply, "not_applied", ()),
+        "reused": getattr(reply, "reused", None),
     }
     text = reply.strip()
     if is_not_found(text):

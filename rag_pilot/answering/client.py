@@ -1,67 +1,161 @@
 """The only code that opens a connection to a model API: `llm` over any OpenAI-compatible address.
 
-The key comes from the environment and stands nowhere else. A call that fails raises ModelError with its cause; it is
-neither a decline nor a wrong answer. A reasoning model's thoughts are cut off: an answer stands after the last
-</think>. Retries, pacing and caching are not known here yet.
+The key comes from the environment and stands nowhere else. A call that fails is made again where that can help
+(faults.py, pacing.py); then it raises ModelError with its cause, neither a decline nor a wrong answer, or
+RunStoppedError where the next question would fail alike. A reasoning model's thoughts are cut off: an answer stands
+after the last </think>. What was asked before is not known here: see remembered.py.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
+from functools import cached_property
+from threading import Lock
 from typing import Any
 
-from ..errors import ModelError
+from ..errors import ModelError, RunStoppedError
+from ..progress import tell
 from ..settings import ModelTable
 from .answerer import Reply
+from .context import cut_at, cut_sentence, tokens_of
+from .faults import BrokenReplyError, Fault, read_fault
+from .pacing import Pace
+
+MISFITS = 3
+"""From so many counts that fit no prompt and were no cut, a server's counts are not looked at any more."""
+PADDING = " ".join(str(n) for n in range(100)) + "\n\n"
 
 
 def connect(base_url: str, key_variable: str, timeout: float, table: str) -> tuple[Any, str]:
-    """A client of that address, and its key; ModelError where the key is missing. `table` is the one of pilot.toml."""
+    """A client of that address, and its key; RunStoppedError where it is missing. `table` is the one of pilot.toml."""
     import openai
 
     key = os.environ.get(key_variable, "").strip()
     if not key and not base_url:
-        raise ModelError(
+        raise RunStoppedError(
             f"no key: set the environment variable {key_variable}, or {table}.base_url for a server of your own"
         )
     return openai.OpenAI(api_key=key or "none", base_url=base_url or None, timeout=timeout, max_retries=0), key
 
 
-def chat_model(settings: ModelTable, table: str = "answer") -> Callable[[str], Reply]:
-    """A function from prompt to reply; raises ModelError at once where the key is missing.
+def chat_model(settings: ModelTable, table: str = "answer") -> ChatModel:
+    """A function from prompt to reply; raises ModelError at once where the key is missing."""
+    model = ChatModel(settings, table)
+    model.connect()
+    return model
+
+
+class ChatModel:
+    """A function from prompt to reply over one address, for any number of threads; it connects at its first call.
 
     `table` is the one of pilot.toml that names the model.
     """
-    client, key = connect(settings.base_url, settings.key_variable, settings.timeout, table)
 
-    def call(prompt: str) -> Reply:
-        started, fault = time.perf_counter(), ""
-        try:
-            response = client.chat.completions.create(
-                model=settings.model,
-                messages=[{"role": "user", "content": str(prompt)}],
-                temperature=settings.temperature,
-                max_tokens=settings.max_tokens,
-            )
-            reply = _reply(response, time.perf_counter() - started)
-        except Exception as error:  # the library's own, and whatever a reply that is no chat completion makes of it
-            fault = cause_of(error, key)
-        if fault := fault or reply.fault:  # raised here, so that it carries no exception that may hold the key
-            raise ModelError(fault)
+    def __init__(self, settings: ModelTable, table: str = "answer") -> None:
+        self.settings, self.table = settings, table
+        self._pace = Pace(settings.requests_per_minute, settings.tokens_per_minute)
+        self._lock = Lock()
+        self._sent: Mapping[str, Any] = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
+        self._misfits = 0  # counts that looked like a cut prompt and were none
+
+    @cached_property
+    def _connection(self) -> tuple[Any, str]:
+        return connect(self.settings.base_url, self.settings.key_variable, self.settings.timeout, self.table)
+
+    def connect(self) -> None:
+        """Look for the key; nothing is sent."""
+        with self._lock:
+            _ = self._connection
+
+    def halt(self) -> None:
+        """Give up the calls that wait for their turn or to be made again; later ones are made as ever."""
+        self._pace.halt()
+
+    @property
+    def not_applied(self) -> tuple[str, ...]:
+        """The settings that the endpoint refused and that are not sent any more."""
+        return () if "temperature" in self._sent else ("temperature",)
+
+    def __call__(self, prompt: str) -> Reply:
+        """The model's reply; ModelError where there is none, RunStoppedError where none can be expected."""
+        reply = self._asked(prompt)
+        if (size := cut_at(prompt, reply.tokens_in, reply.tokens_out)) and self._misfits < MISFITS:
+            longer = PADDING + prompt  # asked once more, because one count may be chance
+            second = self._asked(longer)
+            if cut_at(longer, second.tokens_in, second.tokens_out):
+                raise self._stopped(cut_sentence(prompt, size))
+            self._misfits += 1
+        if reply.fault:
+            raise ModelError(reply.fault)
         return reply
 
-    return call
+    def _asked(self, prompt: str) -> Reply:
+        """The first reply that comes through."""
+        self.connect()
+        table, tried, round = self.settings, 0, self._pace.round
+        while True:
+            went = self._pace.wait(tokens_of(prompt) + table.max_tokens, round)
+            sent = self._sent
+            got = self._once(prompt, sent)
+            if isinstance(got, Reply):
+                self._pace.came_through()
+                return got
+            if got.then == "stop":
+                raise self._stopped(got.text)
+            if got.then == "pause":
+                self._pause(got, went)
+            elif got.then == "adapt" and self._adapted(sent, got.parameter):
+                continue
+            elif got.then == "again" and tried < table.retries:
+                tried += 1
+                self._pace.rest(max(got.after or 0, table.retry_seconds * 2 ** (tried - 1)), round)
+            else:
+                raise ModelError(got.text + (f"; asked {tried + 1} times" if tried else ""))
+
+    def _once(self, prompt: str, sent: Mapping[str, Any]) -> Reply | Fault:
+        """One call. What failed comes back as a Fault, so that no exception lives on that may hold the key."""
+        client, key = self._connection
+        started = time.perf_counter()
+        try:
+            response = client.chat.completions.create(
+                model=self.settings.model, messages=[{"role": "user", "content": str(prompt)}], **sent
+            )
+            return _reply(response, time.perf_counter() - started, self.not_applied)
+        except Exception as error:  # the library's own, and whatever a reply that is no chat completion makes of it
+            return read_fault(error, key, self.settings)
+
+    def _pause(self, fault: Fault, went: float) -> None:
+        seconds = self._pace.pause(went, fault.after, self.settings.retry_seconds)
+        if self._pace.pauses > self.settings.retries:
+            raise self._stopped(
+                f"after {self._pace.pauses - 1} pauses the endpoint still refuses every call: {fault.text}"
+            )
+        if seconds >= 1:
+            tell(f"[{self.table}] too many requests: all calls wait {seconds:.0f} s")
+
+    def _adapted(self, sent: Mapping[str, Any], parameter: str) -> bool:
+        """Do without a parameter that was `sent`, for good; False where it was not sent."""
+        with self._lock:
+            if self._sent is sent and parameter in sent:
+                kept = {name: value for name, value in sent.items() if name != parameter}
+                self._sent = kept | ({"max_completion_tokens": sent["max_tokens"]} if parameter == "max_tokens" else {})
+        return parameter in sent
+
+    def _stopped(self, text: str) -> RunStoppedError:
+        self.halt()
+        self.__dict__.pop("_connection", None)  # the next run looks for the key anew
+        return RunStoppedError(f"{self.settings.model}: {text}")
 
 
-def _reply(response: Any, seconds: float) -> Reply:
+def _reply(response: Any, seconds: float, not_applied: tuple[str, ...]) -> Reply:
     """The reply of a response, whose every part may be missing or null."""
     if not hasattr(response, "model_dump"):
         raise ModelError(f"found {str(response)[:80]!r}, expected a chat completion; check base_url")
     row = response.model_dump(warnings=False)
     if row.get("error"):
-        raise ModelError(f"no reply: {row['error']}")
+        raise BrokenReplyError(f"no reply: {row['error']}")
     choice = (row.get("choices") or [{}])[0]
     message, usage = choice.get("message") or {}, row.get("usage") or {}
     content = message.get("content")
@@ -74,16 +168,9 @@ def _reply(response: Any, seconds: float) -> Reply:
         tokens_out=usage.get("completion_tokens") or 0,
         seconds=seconds,
         finish=choice.get("finish_reason") or "",
+        not_applied=not_applied,
+        reused=False,
     )
     if reply.fault == "no reply" and (text.strip() or message.get("reasoning_content")):
         raise ModelError("no answer: the model thought aloud and came to no answer; raise max_tokens")
     return reply
-
-
-def cause_of(fault: Exception, key: str) -> str:
-    """What went wrong in one line, the key cut out before the line is."""
-    if getattr(fault, "code", None) == "content_filter":
-        return "filtered"
-    name = "" if isinstance(fault, ModelError) else f"{type(fault).__name__}: "
-    text = " ".join(f"{name}{fault}".split())
-    return (text.replace(key, "***") if key else text)[:300]

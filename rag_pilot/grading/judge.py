@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..identity import fold_word
@@ -31,6 +31,7 @@ class Judgement:
     label: str | None
     reason: str = ""
     raw: str = ""
+    reused: bool | None = None  # whether the reply was kept from an earlier call; None: no model was asked
 
 
 def offline_judge(question: str, expected: str, text: str) -> Judgement:
@@ -81,19 +82,30 @@ Extra detail is no fault. Marks such as [2] are citations: pass over them.
 Reply with one JSON object and nothing else: {"reason": "...", "label": "correct" or "partly" or "wrong"}"""
 
 
-def model_judge(llm: Callable[[str], str]) -> Judge:
+@dataclass(frozen=True)
+class ModelJudge:
     """A judge that asks a model by the rubric; one retry, then unreadable with the raw reply kept."""
 
-    def judge(question: str, expected: str, text: str) -> Judgement:
+    llm: Callable[[str], str]
+
+    def __call__(self, question: str, expected: str, text: str) -> Judgement:
+        """The model's label of an answer's text."""
         prompt = f"{RUBRIC}\n\nQuestion: {question}\nExpected answer: {expected}\nAnswer: {text}"
         reply = ""
         for _ in range(2):
-            reply = str(llm(prompt))
-            if (found := read_label(reply)) is not None:
-                return found
-        return Judgement(None, "unreadable", reply)
+            reply = self.llm(prompt)
+            if (found := read_label(str(reply))) is not None:
+                return replace(found, reused=getattr(reply, "reused", None))
+        return Judgement(None, "unreadable", str(reply))
 
-    return judge
+    def halt(self) -> None:
+        """Give up the calls that wait."""
+        getattr(self.llm, "halt", bool)()
+
+
+def model_judge(llm: Callable[[str], str]) -> ModelJudge:
+    """A judge that asks that model."""
+    return ModelJudge(llm)
 
 
 _DRESS = r"[\s*_`'\"“”‘’«»#>.:,;()\[\]–—-]*"

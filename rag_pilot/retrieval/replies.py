@@ -10,12 +10,15 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from ..errors import ModelError
 from .cache import WAIT_SECONDS
+
+TABLE = "CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply TEXT) WITHOUT ROWID"
 
 
 class Replies:
@@ -26,6 +29,8 @@ class Replies:
 
     def __init__(self, path: Path, by: Mapping[str, Any]) -> None:
         self.path = path
+        self._turn = Lock()
+        self._file: sqlite3.Connection | None = None
         self._by = json.dumps(dict(by), sort_keys=True)
 
     def known(self, prompt: str) -> str | None:
@@ -47,13 +52,23 @@ class Replies:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with closing(sqlite3.connect(self.path, timeout=WAIT_SECONDS)) as file:
-                file.execute("CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply TEXT) WITHOUT ROWID")
-                yield file
-        except sqlite3.DatabaseError as fault:
-            raise ModelError(
-                f"{self.path} is not a store of replies, or cannot be used ({fault}): remove it, the model is asked "
-                "again"
-            ) from None
+        """The file, one thread at a time: who waited for SQLite's own lock would sleep longer than the others write."""
+        with self._turn:
+            try:
+                if (
+                    self._file is None or not self.path.exists()
+                ):  # it was removed: what is known now stands in a new one
+                    self.path.parent.mkdir(parents=True, exist_ok=True)
+                    self._file = sqlite3.connect(self.path, timeout=WAIT_SECONDS, check_same_thread=False)
+                    self._file.execute(
+                        "PRAGMA journal_mode = WAL"
+                    )  # a commit that waits for no disk; a kill loses none
+                    self._file.execute("PRAGMA synchronous = NORMAL")
+                    self._file.execute(TABLE)
+                yield self._file
+            except sqlite3.DatabaseError as fault:
+                self._file = None
+                raise ModelError(
+                    f"{self.path} is not a store of replies, or cannot be used ({fault}): remove it, the model is "
+                    "asked again"
+                ) from None

@@ -173,7 +173,7 @@ class Rewriter:
             if fault := getattr(reply, "fault", ""):  # cut, filtered
                 raise ModelError(fault)
         except ModelError as fault:
-            raise ModelError(f"the question could not be rewritten: {fault}") from None
+            raise type(fault)(f"the question could not be rewritten: {fault}") from None
         line, why = _checked(reply, question)
         if line and known is None and self._replies:
             line = self._replies.keep(prompt, line)

@@ -73,15 +73,36 @@ def run(result: Result) -> Html:
     if status["error"]:
         faults = Counter(a.reason or "no cause kept" for a in answers if a.status == "error")
         parts.append(table("Errors, neither declined nor wrong", ("Cause", "Questions"), faults.most_common()))
+        if final := sum(a.final for a in answers):
+            parts.append(note(f"{plural(final, 'error')} final: filtered or truncated twice, not asked again."))
     if flags:
         parts.append(table("Flags", ("What", "Answers"), [(FLAG.get(f, f), k) for f, k in flags.most_common()]))
     sentences, bare = sum(a.sentences for a in given), sum(a.uncited for a in given)
     if unused := sum(bool(a.not_rewritten) for a in answers):
         parts.append(note(f"{plural(unused, 'question')} searched as asked: the rewriting model's reply was no query."))
-    parts += [_tokens(result), stages(result.stage_times())]
+    parts += [*_replies(result), _tokens(result), stages(result.stage_times())]
     if sentences:
         parts.append(note(f"{bare} of {plural(sentences, 'sentence')} in {plural(len(given), 'answer')} cite nothing."))
     return section(*parts)
+
+
+def _replies(result: Result) -> list[Html]:
+    """What was kept from earlier calls, and which settings the endpoint did not apply; nothing without a model."""
+    info, said = result.run.info, []
+    for who, count in info.get("replies", {}).items():
+        if total := count["reused"] + count["new"]:
+            whose = "the judge's" if who == "judge" else "the model's"
+            said.append(
+                note(f"{count['reused']} of {whose} {plural(total, 'reply', 'replies')} kept from earlier calls.")
+            )
+    if refused := info.get("not_applied"):
+        said.append(
+            note(
+                f"Not applied, because the endpoint refuses it: {', '.join(refused)}. The same question may be "
+                "answered differently another time."
+            )
+        )
+    return said
 
 
 def _tokens(result: Result) -> Html:

@@ -1,0 +1,160 @@
+"""A run by a model that is interrupted or killed, as a process of its own, and what its bar tells."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from endpoint import Endpoint, Passages, completion
+
+from rag_pilot.answering.answerer import Reply
+from rag_pilot.evaluation import run_eval
+from rag_pilot.records import Question
+from rag_pilot.settings import CostTable
+
+THREADS, COUNT = 4, 60
+SCRIPT = f"""
+import json, sys
+from pathlib import Path
+from rag_pilot.answering.client import chat_model
+from rag_pilot.errors import PilotError
+from rag_pilot.answering.answerer import Reply
+from rag_pilot.evaluation import run_eval
+from rag_pilot.records import Question
+from rag_pilot.settings import AnswerTable
+
+class Passages:
+    def search(self, question, groups, k=5):
+        return [{{"id": "leave#1", "doc": "leave", "text": "25 days"}}]
+
+questions = [Question(f"q{{n}}", f"how long {{n}}?", "25 days", "leave") for n in range({COUNT})]
+model = chat_model(AnswerTable(kind="model", model="tiny", base_url=sys.argv[1], key_variable="PILOT_TEST_KEY"))
+try:
+    run = run_eval(questions, Passages(), model, threads={THREADS}, folder=Path(sys.argv[2]))
+except KeyboardInterrupt:
+    sys.exit("interrupted")
+print(json.dumps(dict(run.info)))
+"""
+
+
+def start(endpoint: Endpoint, folder: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", SCRIPT, endpoint.url, str(folder)]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "TQDM_DISABLE": "1"}
+    )
+
+
+def wait_for_calls(endpoint: Endpoint, count: int) -> None:
+    for _ in range(3000):
+        if len(endpoint.calls) >= count:
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"{len(endpoint.calls)} calls after 30 seconds; expected {count}")
+
+
+def asked(endpoint: Endpoint) -> list[str]:
+    return [call["messages"][0]["content"].rpartition("Question: ")[2] for call in endpoint.calls]
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
+def test_a_run_that_is_killed_or_interrupted_loses_at_most_the_calls_in_flight(
+    endpoint: Endpoint, tmp_path: Path, sent: signal.Signals
+) -> None:
+    endpoint.says("25 days [1]", tokens=(0, 0))
+    endpoint.wait = 0.1
+    running = start(endpoint, tmp_path / "run")
+    wait_for_calls(endpoint, 22)
+    running.send_signal(sent)
+    _, told = running.communicate(timeout=20)
+    assert running.returncode == (-9 if sent == signal.SIGKILL else 1)
+    if sent == signal.SIGINT:
+        assert told.strip() == "interrupted"
+    time.sleep(0.2)
+    before = len(endpoint.calls)
+    assert before < COUNT
+    going_on = start(endpoint, tmp_path / "run")
+    told, fault = going_on.communicate(timeout=60)
+    assert going_on.returncode == 0, fault
+    info = json.loads(told)
+    assert (info["complete"], info["answered"]) == (True, COUNT)
+    assert set(asked(endpoint)) == {f"how long {n}?" for n in range(COUNT)}
+    again = len(endpoint.calls) - COUNT
+    assert again <= (THREADS if sent == signal.SIGKILL else 0)  # what an interrupt finds in flight comes in and is kept
+    lines = (tmp_path / "run" / "answers.jsonl").read_text().splitlines()
+    assert len({json.loads(line)["question_id"] for line in lines}) == len(lines) == COUNT
+
+
+def test_an_interrupt_does_not_wait_for_a_pause_that_the_endpoint_asked_for(endpoint: Endpoint, tmp_path: Path) -> None:
+    busy = (429, {"error": {"message": "slow down"}}, {"retry-after": "50"})
+    endpoint.steps = [(200, completion("25 days [1]"), {})] * 6 + [busy] * 60
+    running = start(endpoint, tmp_path / "run")
+    wait_for_calls(endpoint, 7)
+    time.sleep(0.3)
+    started = time.monotonic()
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=20)
+    assert time.monotonic() - started < 5
+    assert (tmp_path / "run" / "answers.jsonl").read_text().count('"answered"') == 6
+
+
+@pytest.mark.parametrize(("finish", "reason"), [("length", "truncated"), ("content_filter", "filtered")])
+def test_filtered_or_truncated_twice_is_final_and_the_run_complete(
+    endpoint: Endpoint, tmp_path: Path, finish: str, reason: str
+) -> None:
+    endpoint.says("You have 14 da", finish)
+    questions = [Question("q1", "how long?", "25 days", "leave")]
+    runs = [run_eval(questions, Passages(), endpoint.model, folder=tmp_path / "run") for _ in range(3)]
+    assert [run.info["complete"] for run in runs] == [False, True, True]
+    assert [run.info["final_errors"] for run in runs] == [0, 1, 1]
+    assert reason in str(runs[2].answers["q1"].reason)
+    assert (runs[2].info["error"], runs[2].verdicts) == (1, {})
+    assert len(endpoint.calls) == 2
+
+
+def test_other_errors_are_asked_again_however_often_they_come(endpoint: Endpoint, tmp_path: Path) -> None:
+    endpoint.says("", "stop")
+    questions = [Question("q1", "how long?", "25 days", "leave")]
+    for _ in range(3):
+        assert not run_eval(questions, Passages(), endpoint.model, folder=tmp_path / "run").info["complete"]
+    assert len(endpoint.calls) == 3
+
+
+def test_the_bar_tells_done_errors_tokens_cost_and_time_left(
+    endpoint: Endpoint, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
+    endpoint.says("25 days [1]", tokens=(990, 10))
+    endpoint.steps = [(400, {"error": {"message": "odd"}}, {})] * 2
+    endpoint.wait = 0.06
+    questions = [Question(f"q{n}", f"{n}?", "25 days", "leave") for n in range(30)]
+    cost = CostTable(currency="EUR", input_per_million=1000.0, output_per_million=1000.0).said
+    run_eval(questions, Passages(), endpoint.model, threads=2, cost=cost)
+    shown = capfd.readouterr().err
+    assert "2 in error, " in shown
+    assert " tokens, " in shown
+    assert " EUR" in shown
+    assert any(f"{n}/30 [" in shown and "<" in shown for n in range(5, 30))
+    last = [part for part in shown.split("\r") if "tokens" in part][-1]
+    count = int(last.partition("/30")[0].split()[-1])
+    assert f"{1000 * (count - 3):,} tokens" in last or f"{1000 * (count - 2):,} tokens" in last
+
+
+def test_what_was_kept_costs_nothing_in_the_bar(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
+    questions = [Question(f"q{n}", f"{n}?", "25 days", "leave") for n in range(30)]
+
+    def model(prompt: Any) -> Reply:
+        time.sleep(0.06)
+        return Reply("25 days [1]", model="tiny", tokens_in=990, tokens_out=10, reused=prompt.question != "3?")
+
+    run_eval(questions, Passages(), model, cost=CostTable(currency="EUR").said)
+    shown = capfd.readouterr().err
+    assert "1,000 tokens, 0.00 EUR" in shown or "1,000 tokens, 0.01 EUR" in shown
+    assert ",000 tokens" not in shown.replace("1,000 tokens", "")
