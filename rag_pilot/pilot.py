@@ -16,10 +16,6 @@ from typing import Any
 from . import __version__
 from .analysis.sample import seeded_order
 from .analysis.sensitivity import can_detect
-from .answering.answerer import LLM
-from .answering.extractive import extractive
-from .answering.remembered import remembered
-from .answering.start import check_model
 from .building import Built, Variant, embed_questions, key_of, manifest_of, open_or_build, rewriter
 from .corpus.checks import Finding, check_questions
 from .corpus.documents import Documents, why_stale
@@ -32,9 +28,9 @@ from .corpus.tickets import Imported, import_questions
 from .errors import DataError, ModelError, StaleError
 from .evaluation import Run, grade, open_run, run_eval
 from .files import read_jsonl, write_jsonl
-from .grading.judge import Judge, model_judge, offline_judge, read_label
 from .identity import fingerprint
 from .lock import lock_criteria, read_lock
+from .models import answerer, at_once, check_models, judge_of
 from .records import Document, Question
 from .reindex import Reindexed, check_accepted, found_by, gate
 from .retrieval.cache import CachedEmbedding
@@ -43,10 +39,7 @@ from .retrieval.hybrid import Hits
 from .retrieval.keyword import tokenizer
 from .retrieval.manifest import document_hashes
 from .retrieval.rewrite import read_glossary
-from .settings import ModelTable, Settings, read_settings
-
-BESIDE = 500
-"""Tokens of a prompt beside its passages, and of a judge's beside the answer: instructions, headings, question."""
+from .settings import read_settings
 
 
 class Pilot:
@@ -255,19 +248,6 @@ class Pilot:
 
     # -- runs ----------------------------------------------------------------------------------------------------------
 
-    def llm(self, settings: Settings) -> LLM:
-        """The answerer of those settings; a model's replies are kept in results/<pilot>/cache."""
-        table = settings.answer
-        if table.kind == "extractive":
-            return extractive(table.sentences, table.coverage)
-        return remembered(table, self.results / "cache")
-
-    def judge(self, settings: Settings) -> Judge | None:
-        """The judge of those settings, or None."""
-        if settings.judge.kind == "model":
-            return model_judge(remembered(settings.judge, self.results / "cache", "judge", read_label))
-        return offline_judge if settings.judge.kind == "offline" else None
-
     def config(self, variant: Variant) -> dict[str, Any]:
         """Everything that can change an answer, as it is written into run.json; expected answers are not part of it."""
         settings, documents = variant.settings, self.documents(variant.changes).documents
@@ -298,47 +278,32 @@ class Pilot:
         variant = variant or self.baseline
         config = self.config(variant)
         print_id = fingerprint(config)
-        questions, judge = self.questions, self.judge(variant.settings)
+        settings, cache = variant.settings, self.results / "cache"
+        questions, judge = self.questions, judge_of(settings, cache)
         for folder in sorted((self.results / "runs").glob("*/run.json")):
             known = open_run(folder.parent, questions) if _holds(folder, print_id) else None
             if known and known.info.get("complete"):
-                return replace(known, verdicts=grade(questions, known.answers, judge, _at_once(variant.settings.judge)))
+                return replace(known, verdicts=grade(questions, known.answers, judge, at_once(settings.judge)))
         check_accepted(self._accepted, self._index_key)
-        settings = variant.settings
         built = self.build(variant)
         folder = self.results / "runs" / f"{date.today().isoformat()}-{slug}-{print_id[:6]}"
         if not (folder / "run.json").exists():
-            self.check_models(settings)
+            check_models(settings)
         embed_questions(built.index, questions)
         return run_eval(
             questions,
             built.index,
-            self.llm(settings),
+            answerer(settings, cache),
             judge,
             min_similarity=None,
             k=settings.retrieval.k,
             search={"depth": settings.retrieval.depth, "rrf_k": settings.retrieval.rrf_k},
-            threads=_at_once(settings.answer),
-            judges=_at_once(settings.judge),
+            threads=at_once(settings.answer),
+            judges=at_once(settings.judge),
             folder=folder,
             info={"name": slug, "date": date.today().isoformat(), "config": config, "fingerprint": print_id},
             cost=settings.cost.said if settings.answer.kind == "model" else None,
         )
-
-    def check_models(self, settings: Settings) -> list[str]:
-        """One call to the answerer and to the judge, where they are models: their names as they answered.
-
-        The prompts are as long as a run's can get; RunStoppedError says in one sentence what is wrong.
-        """
-        cut, shown = settings.passages, settings.retrieval.k
-        longest = shown * max(cut.max_tokens, cut.parent_tokens) + BESIDE
-        sizes = (("answer", settings.answer, longest), ("judge", settings.judge, settings.answer.max_tokens + BESIDE))
-        return [check_model(table, size, name) for name, table, size in sizes if table.kind == "model"]
-
-
-def _at_once(table: ModelTable) -> int:
-    """How many calls a model may get at once; what is no model works alone."""
-    return table.concurrency if table.kind == "model" else 1
 
 
 def _holds(run_json: Path, print_id: str) -> bool:

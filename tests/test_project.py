@@ -33,6 +33,7 @@ STREET = (
     "hosted",
     "audit",
     "reindex",
+    "models",
     "pilot",
     "results",
     "compared",

@@ -1,0 +1,47 @@
+"""Who answers and who grades, by the settings; and whether they can be reached before a run is begun.
+
+A model's replies are kept in the pilot's cache. How a model is called is known in `answering/client.py` alone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .answering.answerer import LLM
+from .answering.extractive import extractive
+from .answering.remembered import remembered
+from .answering.start import check_model
+from .grading.judge import Judge, model_judge, offline_judge, read_label
+from .settings import ModelTable, Settings
+
+BESIDE = 500
+"""Tokens of a prompt beside its passages, and of a judge's beside the answer: instructions, headings, question."""
+
+
+def answerer(settings: Settings, cache: Path) -> LLM:
+    """The answerer of those settings; a model's replies are kept in the folder `cache`."""
+    table = settings.answer
+    return extractive(table.sentences, table.coverage) if table.kind == "extractive" else remembered(table, cache)
+
+
+def judge_of(settings: Settings, cache: Path) -> Judge | None:
+    """The judge of those settings, or None."""
+    if settings.judge.kind == "model":
+        return model_judge(remembered(settings.judge, cache, "judge", read_label))
+    return offline_judge if settings.judge.kind == "offline" else None
+
+
+def at_once(table: ModelTable) -> int:
+    """How many calls a model may get at once; what is no model works alone."""
+    return table.concurrency if table.kind == "model" else 1
+
+
+def check_models(settings: Settings) -> list[str]:
+    """One call to the answerer and to the judge, where they are models: their names as they answered.
+
+    The prompts are as long as a run's can get; RunStoppedError says in one sentence what is wrong.
+    """
+    cut, shown = settings.passages, settings.retrieval.k
+    longest = shown * max(cut.max_tokens, cut.parent_tokens) + BESIDE
+    sizes = (("answer", settings.answer, longest), ("judge", settings.judge, settings.answer.max_tokens + BESIDE))
+    return [check_model(table, size, name) for name, table, size in sizes if table.kind == "model"]
