@@ -384,7 +384,7 @@ def test_the_judges_refusal_ends_the_run_too_and_the_answers_are_kept(endpoint: 
 def test_calls_that_wait_are_given_up_when_the_run_ends(endpoint: Endpoint) -> None:
     busy = (429, {"error": {"message": "slow down"}}, {"retry-after": "50"})
     endpoint.steps = [busy, (401, {"error": {"message": "bad key"}}, {})]
-    endpoint.wait = 0.1
+    endpoint.wait = 2  # so that both threads are on their way
     questions = [Question(f"q{n}", f"{n}?", "25 days", "leave") for n in range(10)]
     started = time.monotonic()
     with pytest.raises(RunStoppedError, match="bad key"):
