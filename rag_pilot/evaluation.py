@@ -233,10 +233,11 @@ def _finished(do: Callable[[Question], T], todo: Sequence[Question], threads: in
         for future in as_completed([pool.submit(do, question) for question in todo]):
             yield future.result()
     except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)  # first, or a call given up makes room for the next one
         getattr(model, "halt", bool)()
         raise
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown()
 
 
 # -- on disk -----------------------------------------------------------------------------------------------------------
