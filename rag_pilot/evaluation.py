@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -230,13 +231,17 @@ def _finished(do: Callable[[Question], T], todo: Sequence[Question], threads: in
         return
     pool = ThreadPoolExecutor(threads)
     try:
-        for future in as_completed([pool.submit(do, question) for question in todo]):
+        futures = [pool.submit(do, question) for question in todo]
+        for future in as_completed(futures):
             yield future.result()
     except BaseException:
-        getattr(model, "halt", bool)()
+        pool.shutdown(wait=False, cancel_futures=True)
+        while not all(future.done() for future in futures):  # again, because one may only now begin to wait
+            getattr(model, "halt", bool)()
+            time.sleep(0.05)
         raise
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown()
 
 
 # -- on disk -----------------------------------------------------------------------------------------------------------

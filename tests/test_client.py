@@ -282,8 +282,9 @@ def many(model: Callable[[str], Reply], count: int, threads: int) -> list[Reply 
 
 
 def test_one_pause_is_shared_by_all_threads_and_shown_once(
-    endpoint: Endpoint, capfd: pytest.CaptureFixture[str]
+    endpoint: Endpoint, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
     endpoint.says("25 days [1]")
     endpoint.wait = 0.05
     endpoint.steps = [FINE] * 8 + [(429, {"error": {"message": "slow down"}}, {"retry-after": "1"})] * 6
@@ -383,8 +384,9 @@ def test_the_judges_refusal_ends_the_run_too_and_the_answers_are_kept(endpoint: 
 
 def test_calls_that_wait_are_given_up_when_the_run_ends(endpoint: Endpoint) -> None:
     busy = (429, {"error": {"message": "slow down"}}, {"retry-after": "50"})
-    endpoint.steps = [busy, (401, {"error": {"message": "bad key"}}, {})]
-    endpoint.wait = 2  # so that both threads are on their way
+    endpoint.steps = [FINE, busy, (401, {"error": {"message": "bad key"}}, {})]
+    endpoint.model("how long?")  # the first call of a client takes its time
+    endpoint.wait = 1.0
     questions = [Question(f"q{n}", f"{n}?", "25 days", "leave") for n in range(10)]
     started = time.monotonic()
     with pytest.raises(RunStoppedError, match="bad key"):

