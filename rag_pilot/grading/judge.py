@@ -23,7 +23,7 @@ Judge = Callable[[str, str, str], "str | Judgement | None"]
 
 FULL, SOME = 0.6, 0.3
 """Shares of a short expected answer's words that make a text correct, or partly."""
-LONG, OWN_FULL, OWN_SOME = 20, 0.35, 0.28
+LONG, OWN_FULL, OWN_SOME = 20, 0.4, 0.3
 """From so many words on an expected answer is a text of its own; then shares of the *graded* text's words count too.
 
 Set on real answers that people had labelled (benchmarks/judge.py, the even half), never on a pilot's own labels.
@@ -46,8 +46,8 @@ def offline_judge(question: str, expected: str, text: str) -> Judgement:
     Words of the question and citation marks do not count, what the expected answer says in brackets may be missing, and
     a word may be spelt or inflected otherwise. All numbers and 30 % of the words, or 60 % of the words where there are
     no numbers: correct; most of them, or 30 % of the words: partly; else wrong. Of an expected answer of 20 words or
-    more nobody repeats all: correct is a text that holds 30 % of it and has 35 % of its own words from it, partly one
-    that has 28 %. Yes against no, as first words, is wrong.
+    more nobody repeats all: correct is a text that holds 30 % of it and has 40 % of its own words from it, partly one
+    that has 30 %. Yes against no, as first words, is wrong.
     """
     text = _plain(text)
     if {_POLARITY.get(_first(expected)), _POLARITY.get(_first(text))} == {True, False}:
