@@ -162,12 +162,51 @@ def test_a_reply_that_stays_unreadable_has_no_label_and_is_kept_as_it_came() -> 
         ("Who approves?", "Procurement lead and finance", "Ask the reception [1].", "wrong"),
         ("Qui valide ?", "Le responsable des achats", "Le RESPONSABLE des Achats [1].", "correct"),
         ("Kto zatwierdza?", "Kierownik działu zakupów", "kierownik dzialu zakupow [1]", "correct"),
+        ("What is the price?", "£718.00 each (band 10 to 24)", "10–24: 718.00 each [3]", "correct"),
+        ("How long?", "45 days (30 for freight)", "After 45 days [1].", "correct"),
+        ("Heure limite ?", "16 h 30", "Avant 16:30 [1].", "correct"),
+        ("Heure limite ?", "16 h 30", "Avant 16:45 [1].", "wrong"),
+        ("When was it?", "1951–52", "From 1951 to 1952.", "correct"),
+        ("When was it?", "1951–52", "In 1961.", "wrong"),
+        ("Which day?", "05/04", "5/4", "correct"),
+        ("Who holds the key?", "Oswin Trueman", "Ask Oswin Truman [1].", "correct"),
+        ("Which list?", "internal, binding", "The external one [1].", "wrong"),
+        ("Who holds the key?", "Rufus Trueman", "It is held byRufus Trueman [1].", "correct"),
+        ("May I smoke?", "No, only outside, behind dock two.", "Yes, outside, behind dock two [1].", "wrong"),
+        ("Puis-je fumer ?", "Oui, derrière le quai", "Non, pas derrière le quai [1].", "wrong"),
+        ("Who signs?", "finance director", "I cannot find who signs; the finance director may know.", "partly"),
     ],
 )
 def test_offline_the_numbers_and_words_of_the_expected_answer_decide(
     question: str, expected: str, text: str, label: str
 ) -> None:
     assert offline_judge(question, expected, text).label == label
+
+
+LONG = (
+    "Report the loss to the warehouse manager before the shift ends, fill in the yellow card form, keep the police "
+    "reference, order a replacement badge from reception, return broken parts, and wait two working days meanwhile."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        (LONG, "correct"),
+        ("Tell the warehouse manager before the shift ends, fill in the yellow form and order a new badge.", "correct"),
+        ("Report the loss.", "partly"),
+        (
+            "Report the loss to the warehouse manager; buses leave hourly, lockers cost coins, lunch ends soon.",
+            "partly",
+        ),
+        ("Canteen menus change weekly; soup costs little; dessert is free on Fridays; tables seat eight.", "wrong"),
+        (LONG + " ".join(a + b + a + b + a for a in "bcdfghjklm" for b in "aeiouy"), "wrong"),
+    ],
+)
+def test_offline_a_text_must_come_from_a_long_expected_answer_but_need_not_hold_all_of_it(
+    text: str, label: str
+) -> None:
+    assert offline_judge("My card is gone?", LONG, text).label == label
 
 
 def test_offline_an_expected_answer_that_only_repeats_the_question_is_not_measured() -> None:

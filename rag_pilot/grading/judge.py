@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any
 
+from ..answering.citations import flags_of
 from ..identity import fold_word
 from ..records import JUDGE_LABELS
 from ..retrieval.keyword import tokenizer
@@ -23,7 +24,7 @@ Judge = Callable[[str, str, str], "str | Judgement | None"]
 
 FULL, SOME = 0.6, 0.3
 """Shares of a short expected answer's words that make a text correct, or partly."""
-LONG, OWN_FULL, OWN_SOME = 20, 0.4, 0.3
+LONG, OWN_FULL, OWN_SOME = 20, 0.4, 0.35
 """From so many words on an expected answer is a text of its own; then shares of the *graded* text's words count too.
 
 Set on real answers that people had labelled (benchmarks/judge.py, the even half), never on a pilot's own labels.
@@ -47,14 +48,18 @@ def offline_judge(question: str, expected: str, text: str) -> Judgement:
     a word may be spelt or inflected otherwise. All numbers and 30 % of the words, or 60 % of the words where there are
     no numbers: correct; most of them, or 30 % of the words: partly; else wrong. Of an expected answer of 20 words or
     more nobody repeats all: correct is a text that holds 30 % of it and has 40 % of its own words from it, partly one
-    that has 30 %. Yes against no, as first words, is wrong.
+    that has 35 %. Yes against no, as first words, is wrong; where one of the two seems to say that it cannot answer and
+    the other does not, partly is the most.
     """
     text = _plain(text)
     if {_POLARITY.get(_first(expected)), _POLARITY.get(_first(text))} == {True, False}:
         return Judgement("wrong", "says yes where the expected answer says no, or the reverse")
     wanted = _plain(expected)
     ways = [_compared(question, way, text) for way in (wanted, re.sub(r"\([^()]*\)", " ", wanted))]
-    return max(ways, key=lambda way: _ORDER.index(way.label))  # of two that are alike the first
+    best = max(ways, key=lambda way: _ORDER.index(way.label))  # of two that are alike the first
+    if best.label == "correct" and ("own_words" in flags_of(text)) != ("own_words" in flags_of(expected)):
+        return Judgement("partly", f"{best.reason}; only one of the two says that it cannot answer")
+    return best
 
 
 _ORDER = (None, "wrong", "partly", "correct")
@@ -85,8 +90,8 @@ def _compared(question: str, expected: str, text: str) -> Judgement:
 
 
 def _plain(text: str) -> str:
-    """Without citation marks; a capital inside a word ("byRufus") begins a new one."""
-    return _GLUED.sub(" ", re.sub(r"\[\d+\]", " ", text))
+    """Without citation marks; a capital inside a word ("byRufus") begins a new one; 16 h 30 is 16:30."""
+    return re.sub(r"(?<=\d)\s?h\s?(?=\d\d\b)", ":", _GLUED.sub(" ", re.sub(r"\[\d+\]", " ", text)))
 
 
 def _first(text: str) -> str:
@@ -112,10 +117,8 @@ def _alike(a: str, b: str) -> bool:
 
 
 def _numbers(text: str) -> frozenset[str]:
-    """Numbers and codes as compared: 1,500 = 1 500 = 1500; 20.0 = 20; 16 h 30 = 16:30; 1951-52 = 1951-1952; HRF-112 as
-    one."""
+    """Numbers and codes as compared: 1,500 = 1 500 = 1500; 20.0 = 20; 05 = 5; 1951-52 = 1951-1952; HRF-112 as one."""
     text = re.sub(r"(?<=\d)[\s\u00a0\u202f,.](?=\d{3}\b)", "", text)
-    text = re.sub(r"(?<=\d)\s?h\s?(?=\d\d\b)", ":", text)
     text = re.sub(r"\b(\d\d)(\d\d)\s?[-–]\s?(\d\d)\b", r"\1\2 \1\3", text)
     found = set()
     for code in re.findall(r"\b[A-Za-z]{1,4}-?\d+[a-z]?\b|\d+(?:[.,:]\d+)*", text):
