@@ -12,8 +12,9 @@ model.
 
 Figures, with JUDGE one of offline, model, always, contains, f1, recall: kappa, weighted_kappa (linear), agreement,
 unreadable (share), each .SET.JUDGE; kappa_low and agreement_low, the gate's one-sided 95 % bounds; n.SET;
-kappa.SET.best_baseline; kappa.mtrag_human.humans and agreement.mtrag_human.humans_faithful, two annotators against each
-other. A kappa that is undefined (one of the two used a single label) is no figure. Unreadable is in no kappa. The
+kappa.SET.best_baseline. Of mtrag_human, kappa and agreement .humans (two annotators against each other) and
+.human_label (one against the label that the means of all three make), and the same _faithful, on faithful or not.
+A kappa that is undefined (one of the two used a single label) is no figure. What is unreadable is in no kappa. The
 bounds take answers for independent; several answers to one question are not quite, and the truth is a little wider.
 """
 
@@ -159,18 +160,28 @@ def judgements(rows: Sequence[Row], model: Judge | None) -> dict[str, list[Label
 # -- people ----------------------------------------------------------------------------------------------------------
 
 
-def humans(data: Path, even: bool) -> tuple[list[Pair], list[Pair]]:
-    """Two annotators of mtrag_human against each other, in either order: labels, and faithful (correct) or not."""
-    labels: list[Pair] = []
-    faithful: list[Pair] = []
+def humans(data: Path, even: bool) -> dict[str, list[Pair]]:
+    """Annotators of mtrag_human against each other, in either order, and against the label made of all three's means.
+
+    `faithful` is faithful (here correct) or not. The label holds the annotator's own scores: a flattering comparison.
+    """
+    found: dict[str, list[Pair]] = {"humans": [], "human_label": [], "humans_faithful": [], "human_label_faithful": []}
+    left_out = 0
     for _, row in read_jsonl(data / "mtrag_human" / "labels.jsonl"):
         if Row(row["id"].rpartition("|")[0], "", (), "", "").even != even:
             continue
         scores = [row["scores"][d] for d in ("faithfulness", "appropriateness", "completeness")]
-        lowest = [min(three) for three in zip(*scores, strict=False)]  # a few rows lack an annotator
-        labels += permutations([cut(score, 3, 4) for score in lowest], 2)
-        faithful += permutations([cut(score, 4, 4) for score in scores[0]], 2)
-    return labels, faithful
+        if len({len(of_all) for of_all in scores}) > 1:  # whose score is missing is not known
+            left_out += 1
+            continue
+        labels = [cut(min(three), 3, 4) for three in zip(*scores, strict=True)]
+        faithful = [cut(score, 4, 4) for score in scores[0]]
+        found["humans"] += permutations(labels, 2)
+        found["human_label"] += [(row["label"], label) for label in labels]
+        found["humans_faithful"] += permutations(faithful, 2)
+        found["human_label_faithful"] += [("correct" if row["faithful"] else "wrong", label) for label in faithful]
+    print(f"mtrag_human  {left_out} answers with a score missing are not in the comparison of annotators")
+    return found
 
 
 # -- report ----------------------------------------------------------------------------------------------------------
@@ -252,13 +263,11 @@ def main() -> int:
         if baselines:
             figures[f"kappa.{name}.best_baseline"] = max(baselines.values())
         if name == "mtrag_human":
-            for who, both in zip(("humans", "humans_faithful"), humans(arguments.data, arguments.even), strict=True):
+            for who, both in humans(arguments.data, arguments.even).items():
                 kappa, agreement = cohen_kappa(both), float(np.mean([a == b for a, b in both]))
                 figures[f"kappa.{name}.{who}"] = None if kappa is None else round(kappa, 4)
                 figures[f"agreement.{name}.{who}"] = round(agreement, 4)
-                print(
-                    f"{name:12} {who:15} two annotators: kappa {shown(kappa)}, agreement {agreement:.2f}: the ceiling"
-                )
+                print(f"{name:12} {who:21} kappa {shown(kappa)}, agreement {agreement:.2f}")
         print_confusion(name, gate(pairs, SEED))
     if arguments.json:
         kept = {name: value for name, value in figures.items() if value is not None}
