@@ -4,8 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_pilot.grading.judge import RUBRIC, Judgement, model_judge, offline_judge, read_label
-from rag_pilot.records import JUDGE_LABELS
+from rag_pilot.evaluation import grade
+from rag_pilot.files import dumps
+from rag_pilot.grading.agreement import gate
+from rag_pilot.grading.judge import RUBRIC, Judge, Judgement, model_judge, offline_judge, read_label
+from rag_pilot.records import JUDGE_LABELS, Answer, Question, Verdict
 
 
 class Scripted:
@@ -141,6 +144,70 @@ def test_a_reply_that_stays_unreadable_has_no_label_and_is_kept_as_it_came() -> 
     llm = Scripted("incorrect", "I'd say it's {correct}")
     assert model_judge(llm)("q", "e", "t") == Judgement(None, "unreadable", "I'd say it's {correct}")
     assert llm.replies == []
+
+
+# -- in a run --------------------------------------------------------------------------------------------------------
+
+
+def graded(text: str | None, judge: Judge, expected: str = "25 days", answerable: bool = True) -> Verdict:
+    """The verdict of one answer that cites the right document."""
+    asked = Question("q", "How much leave?", expected=expected, doc="d" if answerable else None, answerable=answerable)
+    status = "answered" if text else "declined"
+    return grade([asked], {"q": Answer("q", status, text, docs=("d",), sha="s")}, judge)["q"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [
+        ("incorrect", None),
+        ("not correct", None),
+        ("partly correct", None),
+        ("Label: wrong. A correct answer would be 30 days.", None),
+        ("The answer is not wrong.", None),
+        ('```json\n{"label":"Correct"}\n```', "correct"),
+        ('Here is my verdict: {"label": "partly"}', "partly"),
+        ("{'label': 'correct'}", None),
+        ('{"label":"correct","label":"wrong"}', None),
+        ('{"label":["correct"]}', None),
+        ('{"label":"korrekt"}', None),
+        ('{"label":"correct"', None),
+    ],
+)
+def test_a_verdict_holds_the_label_of_the_reply_or_none_and_the_reply(reply: str, label: str | None) -> None:
+    llm = Scripted(reply, reply)
+    verdict = graded("25 days [1].", model_judge(llm))
+    assert (verdict.label, verdict.raw) == (label, "" if label else reply)
+    assert len(llm.prompts) == (1 if label else 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "answerable", "label", "by"),
+    [
+        (None, False, "correct", "rule"),
+        (None, True, "declined", "rule"),
+        ("Sorry, I cannot help.", True, "wrong", "judge"),
+        ("Yes.", True, "wrong", "judge"),
+    ],
+)
+def test_declines_go_by_rule_and_a_text_without_a_claim_is_not_correct(
+    text: str | None, answerable: bool, label: str, by: str
+) -> None:
+    verdict = graded(text, offline_judge, answerable=answerable)
+    assert (verdict.label, verdict.by) == (label, by)
+
+
+def test_unreadable_verdicts_are_neither_right_nor_wrong_and_the_bounds_say_what_they_could_be() -> None:
+    replies = ['{"label": "correct"}'] * 8 + ["incorrect"] * 4
+    judge = model_judge(Scripted(*replies))
+    verdicts = [graded("25 days [1].", judge) for _ in range(10)]
+    assert [v.label for v in verdicts] == ["correct"] * 8 + [None] * 2
+    found = gate([("correct", v.label) for v in verdicts], seed=1)
+    assert (found.agreed, found.n, found.dropped) == (8, 8, 2)
+    assert "2 pairs lack a label and are not counted: with the 2 that the judge could not grade, 8 to 10 of 10." in (
+        found.words
+    )
+    assert found.kappa is None
+    dumps([found.kappa, found.kappa_low, found.agreement_low])  # refuses what is not a number
 
 
 # -- the offline judge -----------------------------------------------------------------------------------------------
