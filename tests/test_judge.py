@@ -237,7 +237,7 @@ def test_unreadable_verdicts_are_neither_right_nor_wrong_and_the_bounds_say_what
         ("When was it?", "1951–52", "In 1961.", "wrong"),
         ("Which day?", "05/04", "5/4", "correct"),
         ("Who holds the key?", "Oswin Trueman", "Ask Oswin Truman [1].", "correct"),
-        ("Which list?", "internal, binding", "The external one [1].", "wrong"),
+        ("Which payments?", "regular", "The irregular ones [1].", "wrong"),
         ("Who holds the key?", "Rufus Trueman", "It is held byRufus Trueman [1].", "correct"),
         ("May I smoke?", "No, only outside, behind dock two.", "Yes, outside, behind dock two [1].", "wrong"),
         ("Puis-je fumer ?", "Oui, derrière le quai", "Non, pas derrière le quai [1].", "wrong"),

@@ -110,7 +110,7 @@ def _held(wanted: Sequence[str], held: Sequence[str]) -> float:
 
 
 def _alike(a: str, b: str) -> bool:
-    """Truman and Trueman; the first letter must be the same, for internal is not external."""
+    """Truman and Trueman; the first letter must be the same, for regular is not irregular."""
     if a[0] != b[0] or min(len(a), len(b)) < 5 or abs(len(a) - len(b)) > 2:
         return False
     return SequenceMatcher(None, a, b, autojunk=False).ratio() >= 0.85
