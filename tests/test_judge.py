@@ -4,8 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_pilot.grading.judge import RUBRIC, Judgement, model_judge, offline_judge, read_label
-from rag_pilot.records import JUDGE_LABELS
+from rag_pilot.evaluation import grade
+from rag_pilot.files import dumps
+from rag_pilot.grading.agreement import gate
+from rag_pilot.grading.judge import RUBRIC, Judge, Judgement, model_judge, offline_judge, read_label
+from rag_pilot.records import JUDGE_LABELS, Answer, Question, Verdict
 
 
 class Scripted:
@@ -143,6 +146,70 @@ def test_a_reply_that_stays_unreadable_has_no_label_and_is_kept_as_it_came() -> 
     assert llm.replies == []
 
 
+# -- in a run --------------------------------------------------------------------------------------------------------
+
+
+def graded(text: str | None, judge: Judge, expected: str = "25 days", answerable: bool = True) -> Verdict:
+    """The verdict of one answer that cites the right document."""
+    asked = Question("q", "How much leave?", expected=expected, doc="d" if answerable else None, answerable=answerable)
+    status = "answered" if text else "declined"
+    return grade([asked], {"q": Answer("q", status, text, docs=("d",), sha="s")}, judge)["q"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [
+        ("incorrect", None),
+        ("not correct", None),
+        ("partly correct", None),
+        ("Label: wrong. A correct answer would be 30 days.", None),
+        ("The answer is not wrong.", None),
+        ('```json\n{"label":"Correct"}\n```', "correct"),
+        ('Here is my verdict: {"label": "partly"}', "partly"),
+        ("{'label': 'correct'}", None),
+        ('{"label":"correct","label":"wrong"}', None),
+        ('{"label":["correct"]}', None),
+        ('{"label":"korrekt"}', None),
+        ('{"label":"correct"', None),
+    ],
+)
+def test_a_verdict_holds_the_label_of_the_reply_or_none_and_the_reply(reply: str, label: str | None) -> None:
+    llm = Scripted(reply, reply)
+    verdict = graded("25 days [1].", model_judge(llm))
+    assert (verdict.label, verdict.raw) == (label, "" if label else reply)
+    assert len(llm.prompts) == (1 if label else 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "answerable", "label", "by"),
+    [
+        (None, False, "correct", "rule"),
+        (None, True, "declined", "rule"),
+        ("Sorry, I cannot help.", True, "wrong", "judge"),
+        ("Yes.", True, "wrong", "judge"),
+    ],
+)
+def test_declines_go_by_rule_and_a_text_without_a_claim_is_not_correct(
+    text: str | None, answerable: bool, label: str, by: str
+) -> None:
+    verdict = graded(text, offline_judge, answerable=answerable)
+    assert (verdict.label, verdict.by) == (label, by)
+
+
+def test_unreadable_verdicts_are_neither_right_nor_wrong_and_the_bounds_say_what_they_could_be() -> None:
+    replies = ['{"label": "correct"}'] * 8 + ["incorrect"] * 4
+    judge = model_judge(Scripted(*replies))
+    verdicts = [graded("25 days [1].", judge) for _ in range(10)]
+    assert [v.label for v in verdicts] == ["correct"] * 8 + [None] * 2
+    found = gate([("correct", v.label) for v in verdicts], seed=1)
+    assert (found.agreed, found.n, found.dropped) == (8, 8, 2)
+    assert "2 pairs lack a label and are not counted: with the 2 that the judge could not grade, 8 to 10 of 10." in (
+        found.words
+    )
+    assert found.kappa is None
+    dumps([found.kappa, found.kappa_low, found.agreement_low])  # refuses what is not a number
+
+
 # -- the offline judge -----------------------------------------------------------------------------------------------
 
 
@@ -162,12 +229,51 @@ def test_a_reply_that_stays_unreadable_has_no_label_and_is_kept_as_it_came() -> 
         ("Who approves?", "Procurement lead and finance", "Ask the reception [1].", "wrong"),
         ("Qui valide ?", "Le responsable des achats", "Le RESPONSABLE des Achats [1].", "correct"),
         ("Kto zatwierdza?", "Kierownik działu zakupów", "kierownik dzialu zakupow [1]", "correct"),
+        ("What is the price?", "£718.00 each (band 10 to 24)", "10–24: 718.00 each [3]", "correct"),
+        ("How long?", "45 days (30 for freight)", "After 45 days [1].", "correct"),
+        ("Heure limite ?", "16 h 30", "Avant 16:30 [1].", "correct"),
+        ("Heure limite ?", "16 h 30", "Avant 16:45 [1].", "wrong"),
+        ("When was it?", "1951–52", "From 1951 to 1952.", "correct"),
+        ("When was it?", "1951–52", "In 1961.", "wrong"),
+        ("Which day?", "05/04", "5/4", "correct"),
+        ("Who holds the key?", "Oswin Trueman", "Ask Oswin Truman [1].", "correct"),
+        ("Which payments?", "regular", "The irregular ones [1].", "wrong"),
+        ("Who holds the key?", "Rufus Trueman", "It is held byRufus Trueman [1].", "correct"),
+        ("May I smoke?", "No, only outside, behind dock two.", "Yes, outside, behind dock two [1].", "wrong"),
+        ("Puis-je fumer ?", "Oui, derrière le quai", "Non, pas derrière le quai [1].", "wrong"),
+        ("Who signs?", "finance director", "I cannot find who signs; the finance director may know.", "partly"),
     ],
 )
 def test_offline_the_numbers_and_words_of_the_expected_answer_decide(
     question: str, expected: str, text: str, label: str
 ) -> None:
     assert offline_judge(question, expected, text).label == label
+
+
+LONG = (
+    "Report the loss to the warehouse manager before the shift ends, fill in the yellow card form, keep the police "
+    "reference, order a replacement badge from reception, return broken parts, and wait two working days meanwhile."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        (LONG, "correct"),
+        ("Tell the warehouse manager before the shift ends, fill in the yellow form and order a new badge.", "correct"),
+        ("Report the loss.", "partly"),
+        (
+            "Report the loss to the warehouse manager; buses leave hourly, lockers cost coins, lunch ends soon.",
+            "partly",
+        ),
+        ("Canteen menus change weekly; soup costs little; dessert is free on Fridays; tables seat eight.", "wrong"),
+        (LONG + " ".join(a + b + a + b + a for a in "bcdfghjklm" for b in "aeiouy"), "wrong"),
+    ],
+)
+def test_offline_a_text_must_come_from_a_long_expected_answer_but_need_not_hold_all_of_it(
+    text: str, label: str
+) -> None:
+    assert offline_judge("My card is gone?", LONG, text).label == label
 
 
 def test_offline_an_expected_answer_that_only_repeats_the_question_is_not_measured() -> None:

@@ -125,7 +125,7 @@ def gate(pairs: Sequence[Pair], seed: int, looks: int = 1) -> Gate:
         recall=recall,
         matrix={(a, b): counts.get((a, b), 0) for a in used for b in JUDGE_LABELS},
         confidence=confidence,
-        words=_words(state, n, agreed, agreement_low, kappa_low, faults, recall, dropped),
+        words=_words(state, n, agreed, agreement_low, kappa_low, faults, recall) + _without(pairs, n, agreed, dropped),
     )
 
 
@@ -137,24 +137,32 @@ def _words(
     kappa_low: float | None,
     faults: int,
     recall: Mapping[str, tuple[int, int]],
-    dropped: int,
 ) -> str:
-    without = f" {dropped} pairs lack a label and are not counted." if dropped else ""
     if agreement_low is None or kappa_low is None:
-        return f"The judge was not tested: no answer has both labels.{without}"
+        return "The judge was not tested: no answer has both labels."
     seen = (
         f"Judge and expert agree on {agreed} of {n} answers (at least {agreement_low:.2f}, needed above "
         f"{AGREEMENT_ABOVE}; kappa at least {kappa_low:.2f}, needed above {KAPPA_ABOVE})."
     )
     if state == "passed":
-        return f"{seen} The judge may grade single answers.{without}"
+        return f"{seen} The judge may grade single answers."
     if state == "too few faults":
         return (
             f"Too few faults to test the judge: {faults} of {n} answers are not correct, {FAULTS_NEEDED} are needed. "
-            f"Read further down the order, or do without the judge's single labels.{without}"
+            f"Read further down the order, or do without the judge's single labels."
         )
     missed = ", ".join(f"{said} of {total} {label}" for label, (said, total) in recall.items() if said < total)
     return (
         f"{seen} The judge is not admitted; of the expert's labels it recognised {missed or 'all, but of too few'}. "
-        f"Mend its prompt on these answers and confirm it on the next 50 of the order, or label by hand.{without}"
+        f"Mend its prompt on these answers and confirm it on the next 50 of the order, or label by hand."
     )
+
+
+def _without(pairs: Sequence[Pair], n: int, agreed: int, dropped: int) -> str:
+    """What was left out, and between which bounds agreement would be had the judge graded what the expert did."""
+    if not dropped:
+        return ""
+    ungraded = sum(expert is not None and judge is None for expert, judge in pairs)
+    bounds = f": with the {ungraded} that the judge could not grade, {agreed} to {agreed + ungraded} of {n + ungraded}"
+    told = f"{dropped} pairs lack" if dropped > 1 else "1 pair lacks"
+    return f" {told} a label and {'are' if dropped > 1 else 'is'} not counted{bounds if ungraded else ''}."
