@@ -16,7 +16,7 @@ from typing import Any
 from . import __version__
 from .analysis.sample import seeded_order
 from .analysis.sensitivity import can_detect
-from .answering.answerer import LLM
+from .answering.answerer import LLM, instructed, prompt_hash
 from .answering.extractive import extractive
 from .answering.remembered import remembered
 from .answering.start import check_model
@@ -273,6 +273,7 @@ class Pilot:
         settings, documents = variant.settings, self.documents(variant.changes).documents
         return {
             "version": __version__,
+            "prompt": prompt_hash(instructed(settings.answer.instructions)),
             **settings.deciding("passages", "retrieval", "rewrite", "answer"),
             "languages": list(settings.pilot.languages),
             "changes": list(variant.changes),
@@ -317,6 +318,7 @@ class Pilot:
             judge,
             min_similarity=None,
             k=settings.retrieval.k,
+            instructions=instructed(settings.answer.instructions),
             search={"depth": settings.retrieval.depth, "rrf_k": settings.retrieval.rrf_k},
             threads=_at_once(settings.answer),
             judges=_at_once(settings.judge),
