@@ -1,4 +1,5 @@
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from endpoint import Endpoint
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rag_pilot.analysis.cost import stage_times
 from rag_pilot.answering.answerer import (
     INSTRUCTIONS,
     NOT_FOUND,
@@ -25,6 +27,8 @@ from rag_pilot.errors import DataError, ModelError, SettingsError
 from rag_pilot.records import Hit, Passage
 from rag_pilot.retrieval.hybrid import HybridIndex
 from rag_pilot.retrieval.keyword import article_tokenizer
+from rag_pilot.retrieval.rerank import Reranker
+from rag_pilot.retrieval.rewrite import Rewriter
 
 CHUNKS = [
     {"doc": "leave", "text": "annual leave is 25 days", "groups": {"all"}},
@@ -392,3 +396,32 @@ def test_other_instructions_have_another_hash() -> None:
 
 def test_our_instructions_ask_for_the_language_of_the_question() -> None:
     assert "in the language of the question" in Prompt("q", [])
+
+
+# -- where the time goes -----------------------------------------------------------------------------------------------
+
+
+def slowly(seconds: float, result: Any) -> Callable[..., Any]:
+    def call(*given: Any) -> Any:
+        time.sleep(seconds)
+        return result(*given) if callable(result) else result
+
+    return call
+
+
+def test_every_stage_has_its_own_seconds() -> None:
+    index = HybridIndex(CHUNKS, embed).using(
+        rewrite=Rewriter(slowly(0.2, "annual leave days")),
+        reranker=Reranker(slowly(0.1, lambda question, texts: [1.0] * len(texts))),
+    )
+    given = answer("annual leave", index, {"all"}, slowly(0.3, "25 [1]."), None)
+    assert list(given.seconds) == ["rewrite", "retrieve", "rerank", "generate", "check"]
+    assert given.seconds["rewrite"] >= 0.2 and given.seconds["rerank"] >= 0.1 and given.seconds["generate"] >= 0.3
+    assert 0 <= given.seconds["retrieve"] < 0.1 and given.seconds["check"] < 0.1
+    stages = {row.stage: row for row in stage_times([given] * 20, {"rerank": 0.05, "total": 60.0})}
+    assert (stages["rerank"].within, stages["total"].within) == (False, True)
+
+
+def test_a_stage_that_was_not_gone_through_has_no_seconds() -> None:
+    assert list(answer("annual leave", INDEX, {"all"}, saying("NOT_FOUND"), None).seconds) == ["retrieve", "generate"]
+    assert list(answer("annual leave", INDEX, set(), never).seconds) == ["retrieve"]

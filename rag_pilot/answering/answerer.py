@@ -128,17 +128,25 @@ def answer(
     go to `index.search`. A decline has a reason: no_passage, low_similarity, not_found, uncited, bad_citation. Errors
     of the model or the index are raised, and so is a Reply that the endpoint says is cut or empty: they are no decline.
     """
+    seconds: dict[str, float] = {}
+    rewritten: dict[str, str] = {}
+    if isinstance(rewrite := getattr(index, "rewrite", None), Rewriter):
+        rewritten = {"searched": rewrite(question), "not_rewritten": rewrite.refused(question)}
+        if (spent := rewrite.seconds(question)) is not None:
+            seconds["rewrite"] = round(spent, 4)
     started = time.perf_counter()
     found = index.search(question, user_groups, k=k, **search)
     hits = [Hit.of(hit, number) for number, hit in enumerate(found, start=1)]
-    seconds = {"retrieve": round(time.perf_counter() - started, 4)}
+    reranking = getattr(found, "rerank_seconds", None)
+    seconds["retrieve"] = round(time.perf_counter() - started - (reranking or 0.0), 4)
+    if reranking is not None:
+        seconds["rerank"] = round(reranking, 4)
     known: dict[str, Any] = {
         "question_id": question_id,
         "hits": tuple(Candidate(h.passage.id, h.doc, h.similarity, dict(h.ranks)).as_json() for h in hits),
         "lists": {name: list(ids) for name, ids in getattr(found, "lists", {}).items()},
+        **rewritten,
     }
-    if isinstance(rewrite := getattr(index, "rewrite", None), Rewriter):
-        known |= {"searched": rewrite(question), "not_rewritten": rewrite.refused(question)}
     similarities = [h.similarity for h in hits if h.similarity is not None]
     if not hits:
         return _declined("no_passage", seconds=seconds, **known)
@@ -167,8 +175,10 @@ def answer(
         return _declined("uncited", flags=("citation_not_understood",) if cited.not_understood else (), **known)
     if cited.numbers[0] < 1 or cited.numbers[-1] > len(hits) or _forbidden(hits, cited.numbers, user_groups):
         return _declined("bad_citation", **known)
+    started = time.perf_counter()
     without, total = uncited_sentences(cited.text)
     absent = absent_facts(cited.text, hits)
+    seconds["check"] = round(time.perf_counter() - started, 4)
     return Answer(
         status="answered",
         text=cited.text,
