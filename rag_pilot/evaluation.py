@@ -311,7 +311,12 @@ def _counted(
         "asked": len(questions),
         **{status: statuses[status] for status in ("answered", "declined", "error")},
         "final_errors": final,
-        "decline_reasons": dict(Counter(a.reason for a in answers.values() if a.status == "declined")),
+        "decline_reasons": dict(Counter(a.why for a in answers.values() if a.status == "declined")),
+        "flags": dict(Counter(flag for a in answers.values() for flag in a.flags)),
+        "sentences": {
+            "all": sum(a.sentences for a in answers.values()),
+            "uncited": sum(a.uncited for a in answers.values()),
+        },
         "not_rewritten": sum(bool(a.not_rewritten) for a in answers.values()),
         "models": sorted({a.model for a in answers.values() if a.model}),
         "not_applied": sorted({name for a in answers.values() for name in a.not_applied}),

@@ -16,6 +16,7 @@ from typing import Any
 from . import __version__
 from .analysis.sample import seeded_order
 from .analysis.sensitivity import can_detect
+from .answering.answerer import instructed, prompt_hash
 from .building import Built, Variant, embed_questions, key_of, manifest_of, open_or_build, rewriter
 from .corpus.checks import Finding, check_questions
 from .corpus.documents import Documents, why_stale
@@ -253,6 +254,7 @@ class Pilot:
         settings, documents = variant.settings, self.documents(variant.changes).documents
         return {
             "version": __version__,
+            "prompt": prompt_hash(instructed(settings.answer.instructions)),
             **settings.deciding("passages", "retrieval", "rewrite", "answer"),
             "languages": list(settings.pilot.languages),
             "changes": list(variant.changes),
@@ -297,6 +299,7 @@ class Pilot:
             judge,
             min_similarity=None,
             k=settings.retrieval.k,
+            instructions=instructed(settings.answer.instructions),
             search={"depth": settings.retrieval.depth, "rrf_k": settings.retrieval.rrf_k},
             threads=at_once(settings.answer),
             judges=at_once(settings.judge),

@@ -244,7 +244,8 @@ class Answer(Record):
     docs: tuple[str, ...] = ()  # cited, in order of their number
     cited: tuple[str, ...] = ()  # cited passage ids, in order of their number
     reason: str | None = None  # of a decline: DECLINE_REASONS; of an error: its cause
-    flags: tuple[str, ...] = ()  # own_words, mixed, citation_not_understood
+    flags: tuple[str, ...] = ()  # own_words, mixed, citation_not_understood, not_in_passage
+    absent: tuple[str, ...] = ()  # numbers, dates and names of cited sentences that the cited passages do not hold
     uncited: int = 0  # sentences without a citation
     sentences: int = 0
     hits: tuple[Mapping[str, Any], ...] = ()  # Candidate as mappings, best first: what the model was shown
@@ -260,6 +261,11 @@ class Answer(Record):
     not_applied: tuple[str, ...] = ()  # settings that the endpoint refused, such as temperature
     reused: bool | None = None  # whether a model's reply was kept from an earlier call; None: no model was asked
     final: bool = False  # of an error: filtered or truncated twice, it is not asked again
+
+    @property
+    def why(self) -> str | None:
+        """Its reason, or `citation_not_understood`: what could not be read must not be counted as citing nothing."""
+        return "citation_not_understood" if "citation_not_understood" in self.flags else self.reason
 
     @property
     def similarity(self) -> float | None:

@@ -29,6 +29,7 @@ from .analysis.measures import (
 from .analysis.sample import Sample, first_that_need_a_person, read_so_far
 from .analysis.shares import Share
 from .analysis.threshold import Sweep, scored_answers, sweep
+from .answering.answerer import instructed
 from .audit import Audit, Rights, audit
 from .building import Built
 from .corpus.facts import Facts as TextFacts
@@ -162,6 +163,7 @@ class Result:
             self.rights,
             k=k,
             search=search,
+            instructions=instructed(self.settings.answer.instructions),
             widely=isinstance(self.retriever, HybridIndex),
             run_file=self.run.folder / "answers.jsonl" if self.run.folder else None,
         )

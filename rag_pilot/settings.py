@@ -172,13 +172,14 @@ class AnswerTable(ModelTable):
 
     kind: Literal["extractive", "model"] = "extractive"
     sentences: int = Field(2, ge=1)  # extractive: most sentences of an answer
+    instructions: str = ""  # model: what stands before the passages; empty: ours, see answering/answerer.py
     coverage: float = Field(0.2, ge=0, le=1)  # extractive: share of the question's words that the best line must hold
 
 
-class JudgeTable(AnswerTable):
+class JudgeTable(ModelTable):
     """Who grades what the expert did not read."""
 
-    kind: Literal["offline", "model", "none"] = "offline"  # type: ignore[assignment]
+    kind: Literal["offline", "model", "none"] = "offline"
 
 
 class HostedTable(_Table):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from .answering.answerer import Prompt
+from .answering.answerer import Prompt, instructed
 from .errors import DataError
 from .identity import fold
 from .records import Answer, Hit, Passage, Question
@@ -121,6 +121,7 @@ def trace(result: Result, question_id: str) -> Trace:
         told = bool(question.quote)
         return Trace(question_id, "", "", "", (), places, (), answer.status, "", "", hidden, lost, told)
     asked = set(index.tokenizer(searched))
+    instructions = instructed(result.settings.answer.instructions)
 
     def seen(number: int, passage: Passage, similarity: float | None, ranks: Mapping[str, int]) -> Seen:
         shared = tuple(sorted(asked & set(index.tokenizer(passage.text))))
@@ -147,9 +148,9 @@ def trace(result: Result, question_id: str) -> Trace:
         docs=tuple(sorted(question.docs)),
         places=places,
         seen=tuple(shown),
-        status=f"{answer.status}: {answer.reason}" if answer.reason else answer.status,
+        status=f"{answer.status}: {answer.why}" if answer.why and answer.reason else answer.status,
         text=answer.text or "",
-        prompt=str(Prompt(question.question, [Hit(s.passage, s.similarity) for s in shown]))
+        prompt=str(Prompt(question.question, [Hit(s.passage, s.similarity) for s in shown], instructions))
         if len(shown) == len(answer.hits)
         else "",
         lost=lost,

@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from article import embed
+from endpoint import completion
 from tiny import DOCUMENTS, SECRET, run_and_label, tiny_pilot
 
+from rag_pilot.answering.start import CODE
 from rag_pilot.building import Variant
 from rag_pilot.errors import DataError, SettingsError, StaleError
 from rag_pilot.pilot import Pilot
@@ -263,3 +265,34 @@ def test_a_run_that_was_labelled_is_read_back_with_its_labels(pilot):
     run_and_label(pilot)
     again = Pilot.open("tiny", pilot.data.parents[1])
     assert again.run().info["complete"]
+
+
+def test_the_instructions_are_a_setting_that_reaches_the_model_the_trace_and_the_runs_hash(pilot, endpoint, tmp_path):
+    own = "One sentence with [n], or write only NOT_FOUND"
+    endpoint.says("25 days [1].", tokens=(0, 0))
+    endpoint.steps = [(200, completion(CODE, tokens=(0, 0)), {})]
+    table = {**endpoint.table().model_dump(exclude={"instructions"}), "instructions": own}
+    told = [
+        pilot.settings.changed({f"answer.{k}": v for k, v in table.items() if k != without})
+        for without in ("", "instructions")
+    ]
+    first, second = (pilot.config(Variant(settings))["prompt"] for settings in told)
+    assert first != second == pilot.config(pilot.baseline)["prompt"]
+    variant = Variant(told[0])
+    pilot.lock_acceptance()
+    run = pilot.run("own", variant)
+    assert run.info["config"]["prompt"] == first
+    asked = [call["messages"][0]["content"] for call in endpoint.calls]
+    assert sum(prompt.startswith(own + "\n\n[1] (") for prompt in asked) >= len(run.answers) - 1
+    pilot.settings = told[0]
+    traced = trace(Result(pilot, run, pilot.build(variant)), "q1").prompt
+    assert traced in asked
+    assert run.info["flags"] == {"not_in_passage": 4}
+    assert run.info["sentences"]["uncited"] == 0
+
+
+def test_instructions_without_the_mark_are_refused_before_the_first_call(pilot):
+    pilot.lock_acceptance()
+    silent = Variant(pilot.settings.changed({"answer.instructions": "Answer."}))
+    with pytest.raises(SettingsError, match="never mention NOT_FOUND"):
+        pilot.run("silent", silent)

@@ -517,6 +517,20 @@ def test_run_says_what_was_kept_what_was_not_applied_and_what_is_final(result: R
     assert "kept from earlier calls" not in tables.run(result)
 
 
+def test_run_tells_unread_citations_from_none_and_facts_that_no_passage_holds(result: Result):
+    odd = replace(result.run.answers["q1"], status="declined", reason="uncited", flags=("citation_not_understood",))
+    bare = replace(odd, flags=())
+    flagged = replace(result.run.answers["q6"], flags=("not_in_passage",))
+    run = replace(result.run, answers={"q1": odd, "q2": bare, "q3": flagged})
+    page = tables.run(Result(result.pilot, run, result.built))
+    reasons = dict(grid(page, "Why it declined")[1:])
+    assert reasons["the answer cited in a form that could not be read"] == "1 of 2"
+    assert reasons["the answer cited nothing"] == "1 of 2"
+    assert ["a number, date or name that the cited passage does not hold: no verdict, look there first", "1"] in grid(
+        page, "Flags"
+    )
+
+
 def test_progress_says_how_many_are_labelled_and_what_is_next(result: Result):
     assert "4 of 4 labelled" in tables.progress(result)
     fresh = Result(result.pilot, result.run, result.built)

@@ -42,13 +42,15 @@ DECLINE = {
     "low_similarity": "best passage too unlike the question; no model was asked",
     "not_found": "the model said that the passages do not hold the answer",
     "uncited": "the answer cited nothing",
-    "bad_citation": "the answer cited a passage that was not shown",
+    "citation_not_understood": "the answer cited in a form that could not be read",
+    "bad_citation": "the answer cited a passage that was not shown, or that the asker may not open",
 }
 
 FLAG = {
     "own_words": "declines in its own words: a person must read it",
     "mixed": "holds the decline mark inside a longer text: a person must read it",
     "citation_not_understood": "a citation that could not be read",
+    "not_in_passage": "a number, date or name that the cited passage does not hold: no verdict, look there first",
 }
 
 MEASURE = {

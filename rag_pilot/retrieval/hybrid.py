@@ -7,6 +7,7 @@ and whether a hit is good, is not known here.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -44,7 +45,12 @@ class Retriever(Protocol):
 
 
 class Hits(list[Hit]):
-    """A list of hits that also carries the candidate lists they came from: list name -> passage ids, best first."""
+    """A list of hits that also carries the candidate lists they came from: list name -> passage ids, best first.
+
+    `rerank_seconds` is None where nothing was reranked.
+    """
+
+    rerank_seconds: float | None = None
 
     def __init__(self, hits: Iterable[Hit] = (), lists: Mapping[str, tuple[str, ...]] | None = None) -> None:
         super().__init__(hits)
@@ -245,6 +251,7 @@ class HybridIndex:
         best = sorted(fused, key=place)
         ids = self.passages.rows.ids
         told = {name: tuple(ids[row] for row in one.rows.tolist()) for name, one in lists.items()}
+        started = time.perf_counter()
         if self.reranker:
             head = best[: self.reranker.depth]
             order = self.reranker.order(query, [self.passages[row] for row in head])
@@ -253,8 +260,11 @@ class HybridIndex:
             told[LIST] = tuple(ids[row] for row in reranked)
             for rank, (at, score) in enumerate(order, start=1):
                 ranks[head[at]][LIST], fused[head[at]] = rank, score
+        spent = time.perf_counter() - started if self.reranker else None
         shown = self.merging.first(best, lambda row: self.passages[row], k)
-        return Hits((Hit(self.passages[r], near.get(r), fused[r], ranks[r]) for r in shown), told)
+        hits = Hits((Hit(self.passages[r], near.get(r), fused[r], ranks[r]) for r in shown), told)
+        hits.rerank_seconds = spent
+        return hits
 
     def _lists(self) -> tuple[str, ...]:
         return METHODS[self.method] if self.embed is not None else ("keyword",)

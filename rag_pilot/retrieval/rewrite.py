@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -146,38 +147,44 @@ class Rewriter:
         threads: int = 1,
     ) -> None:
         self._llm, self._also, self._replies, self.threads = llm, also, replies, threads
-        self._asked: dict[str, tuple[str, str]] = {}  # question -> (the model's line, why there is none)
+        self._asked: dict[str, tuple[str, str, float | None]] = {}  # question -> (line, why there is none, seconds)
 
     def __call__(self, question: str) -> str:
         """The question, what `also` adds, and in brackets the model's line; ModelError where the call fails."""
-        line, _ = self._line(question)
+        line = self._line(question)[0]
         return f"{self._also(question)} ({line})" if line and fold(line) != fold(question) else self._also(question)
 
     def refused(self, question: str) -> str:
         """Why the model's reply is not used, or empty."""
         return self._line(question)[1]
 
-    def _line(self, question: str) -> tuple[str, str]:
+    def seconds(self, question: str) -> float | None:
+        """How long the model took; None where its reply was kept from earlier, or it was not asked."""
+        return self._line(question)[2]
+
+    def _line(self, question: str) -> tuple[str, str, float | None]:
         text = " ".join(question.split())  # in one line nothing can pose as the next one
         if not words(text):
-            return "", ""
+            return "", "", None
         if text not in self._asked:
             self._asked[text] = self._ask(text)
         return self._asked[text]
 
-    def _ask(self, question: str) -> tuple[str, str]:
+    def _ask(self, question: str) -> tuple[str, str, float | None]:
         prompt = f"{INSTRUCTIONS}\n\n{json.dumps(question, ensure_ascii=False)}"
         known = self._replies.known(prompt) if self._replies else None
+        started = time.perf_counter()
         try:
             reply = self._llm(prompt) if known is None else known
             if fault := getattr(reply, "fault", ""):  # cut, filtered
                 raise ModelError(fault)
         except ModelError as fault:
             raise type(fault)(f"the question could not be rewritten: {fault}") from None
+        spent = time.perf_counter() - started if known is None else None
         line, why = _checked(reply, question)
         if line and known is None and self._replies:
             line = self._replies.keep(prompt, line)
-        return line, why
+        return line, why, spent
 
 
 def _checked(reply: str, question: str) -> tuple[str, str]:

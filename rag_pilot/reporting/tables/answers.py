@@ -54,7 +54,7 @@ def run(result: Result) -> Html:
     """What came back: answered, declined, failed, with reasons, tokens, seconds and flags."""
     answers = list(result.run.answers.values())
     n, status = len(answers), Counter(a.status for a in answers)
-    reasons = Counter(a.reason or "" for a in answers if a.status == "declined")
+    reasons = Counter(a.why or "" for a in answers if a.status == "declined")
     flags = Counter(flag for a in answers for flag in a.flags)
     given = [a for a in answers if a.status == "answered"]
     rows = [(s, f"{status[s]} of {n}") for s in ("answered", "declined", "error")]

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...analysis.cost import Prices, Usage, monthly_cost, what_if
 from ...analysis.decision import Decision, Judgement
-from ...answering.answerer import INSTRUCTIONS
+from ...answering.answerer import instructed
 from ...lock import as_locked
 from ...settings import Settings
 from ..html import NOT_MEASURED, Html, element, join, listing, note, paragraph, section, table, tag
@@ -184,7 +184,7 @@ def cost(used: Usage | None, settings: Settings) -> Html:
             "No answer of this run reports tokens. The extractive answerer asks no model and costs nothing a question.",
         )
     prices = Prices(own.input_per_million, own.output_per_million)
-    shown, fixed = settings.retrieval.k, len(INSTRUCTIONS) / CHARACTERS_PER_TOKEN
+    shown, fixed = settings.retrieval.k, len(instructed(settings.answer.instructions)) / CHARACTERS_PER_TOKEN
     levers = what_if(
         own.questions_per_month,
         used,
