@@ -43,7 +43,7 @@ def test_hits_and_mrr_equal_sklearns_measures_of_one_relevant_document(rankings)
 DOCS = st.sampled_from("abcdefghijklmnop")
 
 
-@pytest.mark.filterwarnings("ignore:unsafe cast from uint64")  # of numba, in ranx
+@pytest.mark.filterwarnings("ignore:.*unsafe cast from uint64")  # of numba, in ranx
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sets(DOCS, min_size=1, max_size=4), st.lists(DOCS, max_size=16)), min_size=1, max_size=8))
 @example([({"z"}, ["a", "b", "z"]), ({"a"}, ["z", "y", "a"])])
