@@ -22,7 +22,7 @@ from .records import Question
 from .results import Result
 from .retrieval.fusion import HOW, Fusion
 from .retrieval.hybrid import HybridIndex, Retriever
-from .settings import Settings
+from .settings import RetrievalTable, Settings
 
 OURS = ("keyword", "dense", "hybrid")
 
@@ -37,12 +37,14 @@ def retrievers(
     """
     variant = variant or pilot.baseline
     built = pilot.build(replace(variant, settings=variant.settings.changed({"retrieval.method": "hybrid"})))
-    hosted = pilot.settings.hosted
+    hosted, find = pilot.settings.hosted, variant.settings.retrieval
     asked: dict[str, Retriever] = {"hosted": HostedSearch(hosted)} if hosted.store else {}
     embed_questions(built.index, pilot.questions)
     ours = {name: built.index.using(name) for name in OURS}
-    found = {name: Result(pilot, _asked(pilot, index, name), built, index) for name, index in ours.items()}
-    return found | {name: _of_others(pilot, built, name, other) for name, other in {**asked, **(others or {})}.items()}
+    found = {name: Result(pilot, _asked(pilot, index, name, find), built, index) for name, index in ours.items()}
+    return found | {
+        name: _of_others(pilot, built, name, other, find) for name, other in {**asked, **(others or {})}.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Weighing:
     against: Mapping[str, Paired]  # list alone -> what hybrid as configured gains and loses
     hits: Mapping[str, Share]  # Hit@5 of keyword, dense and hybrid
     chosen: Mapping[str, ChosenWeight]  # way of fusing -> its weight
+    not_compared: int = 0  # questions that ended in an error by one of the three
 
 
 def weighings(pilot: Pilot, results: Mapping[str, Result], variant: Variant | None = None) -> list[Weighing]:
@@ -63,22 +66,24 @@ def weighings(pilot: Pilot, results: Mapping[str, Result], variant: Variant | No
     settings = (variant or pilot.baseline).settings
     ranks = {name: results[name].retrieval.ranks for name in OURS}
     index = results["hybrid"].built.index.using("hybrid", reranker=None)  # it is the lists that are weighed
-    by_id = {q.id: q for q in pilot.questions}
-    asked = [by_id[i] for i in ranks["hybrid"]]
+    asked = [q for q in pilot.questions if q.id in ranks["hybrid"]]
     grids = {how: {w: _ranks(index.using(fusion=Fusion(how, w)), asked, settings) for w in GRID} for how in HOW}
     found = []
     for lang in ("", *sorted({q.lang for q in asked} - {""})):
-        mine = {q.id for q in asked if lang in ("", q.lang)}
+        mine = {q.id for q in pilot.questions if lang in ("", q.lang)}
         own = {name: {i: rank for i, rank in ranks[name].items() if i in mine} for name in OURS}
         chosen = {
-            how: choose_weight({w: {i: r[i] for i in sorted(mine)} for w, r in grid.items()}, settings.pilot.seed)
+            how: choose_weight(
+                {w: {i: r[i] for i in sorted(mine & r.keys())} for w, r in grid.items()}, settings.pilot.seed
+            )
             for how, grid in grids.items()
         }
         hits = {
             name: Share(sum(rank is not None and rank <= 5 for rank in r.values()), len(r)) for name, r in own.items()
         }
         against = {name: _paired(own[name], own["hybrid"]) for name in ("keyword", "dense")}
-        found.append(Weighing(lang, against, hits, chosen))
+        ended = set().union(*own.values())
+        found.append(Weighing(lang, against, hits, chosen, len(ended) - min(p.n for p in against.values())))
     return found if len({q.lang for q in asked}) > 1 else found[:1]
 
 
@@ -109,20 +114,21 @@ def ablations(pilot: Pilot, variant: Variant | None = None) -> tuple[Result, lis
     settings = variant.settings
     built = pilot.build(variant)
     embed_questions(built.index, pilot.questions)
-    base = Result(pilot, _asked(pilot, built.index, "as configured"), built, built.index)
+    base = Result(pilot, _asked(pilot, built.index, "as configured", settings.retrieval), built, built.index)
     found = []
     glossary = bool(pilot.glossary(replace(variant, settings=settings.changed({"retrieval.glossary": True}))))
     for name, to in _turned(settings, glossary).items():
         other = pilot.build(replace(variant, settings=settings.changed({name: to})))
         embed_questions(other.index, pilot.questions)
-        result = Result(pilot, _asked(pilot, other.index, name), other, other.index)
+        result = Result(pilot, _asked(pilot, other.index, name, settings.retrieval), other, other.index)
         table, _, key = name.partition(".")
         found.append((name, getattr(getattr(settings, table), key), to, result))
     if settings.retrieval.method == "hybrid":
         views = [("retrieval.method", "hybrid", method, built.index.using(method)) for method in ("keyword", "dense")]
         views.append((TIES, "similarity", "keyword list", built.index.using(ties="keyword")))
         for name, now, to, index in views:
-            found.append((name, now, to, Result(pilot, _asked(pilot, index, f"{name} {to}"), built, index)))
+            run = _asked(pilot, index, f"{name} {to}", settings.retrieval)
+            found.append((name, now, to, Result(pilot, run, built, index)))
     before = base.retrieval.ranks
     return base, [_ablation(row, before, row[-1].retrieval.ranks) for row in found]
 
@@ -166,17 +172,29 @@ def _ranks(index: HybridIndex, questions: Sequence[Question], settings: Settings
     return found
 
 
-def _asked(pilot: Pilot, retriever: Retriever, name: str) -> Run:
-    """A run in memory, nothing answered: for measures of retrieval. ModelError where every question is an error."""
-    run = run_eval(pilot.questions, retriever, lambda _: NOT_FOUND, min_similarity=None)
+def _asked(pilot: Pilot, retriever: Retriever, name: str, table: RetrievalTable) -> Run:
+    """A run in memory, asked as a run on disk would be, nothing answered: for measures of retrieval.
+
+    ModelError where every question is an error.
+    """
+    how = {"depth": table.depth, "rrf_k": table.rrf_k}
+    run = run_eval(
+        pilot.questions,
+        retriever,
+        lambda _: NOT_FOUND,
+        min_similarity=None,
+        k=table.k,
+        search=how if isinstance(retriever, HybridIndex) else None,
+        info={"config": {"retrieval": {"k": table.k, **how}}},
+    )
     if run.questions and run.errors == len(run.questions):
         raise ModelError(f"{name}: no question was answered; the first: {run.answers[run.questions[0].id].reason}")
     return run
 
 
-def _of_others(pilot: Pilot, built: Built, name: str, retriever: Retriever) -> Result:
+def _of_others(pilot: Pilot, built: Built, name: str, retriever: Retriever, table: RetrievalTable) -> Result:
     """Another's search over the questions; a passage of it has the groups of its document, closed where unknown."""
-    run = _asked(pilot, retriever, name)
+    run = _asked(pilot, retriever, name, table)
     may_open = {d.id: d.groups for d in built.documents.documents}
     groups: dict[str, frozenset[str]] = {}
     for hit in (hit for answer in run.answers.values() for hit in answer.hits):

@@ -166,7 +166,11 @@ def test_compare_names_what_was_fixed_and_broken_and_refuses_unknown_runs(labell
 
 def test_trace_shows_the_passages_but_not_to_readers_who_may_not_see_them(root: Path) -> None:
     shown = rag_pilot(root, "trace", "tiny", "q6")
-    assert shown.returncode == 0 and "The hotel limit is 95 euros" in shown.stdout and "</" not in shown.stdout
+    assert (
+        shown.returncode == 0
+        and "The hotel limit is 95 euros" in shown.stdout
+        and "<" not in shown.stdout.replace("<<<", "")
+    )
     hidden = rag_pilot(root, "trace", "tiny", "q3")
     assert hidden.returncode == 0 and SECRET not in hidden.stdout and "the reader needs hr" in hidden.stdout
     assert SECRET in rag_pilot(root, "trace", "tiny", "q3", RAG_PILOT_AUDIENCE="hr;all-staff").stdout

@@ -1,6 +1,7 @@
 """What a run means: labels, numbers, and what its readers may see."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from rag_pilot.compared import TIES, ablations, retrievers, weighings
 from rag_pilot.errors import ModelError
 from rag_pilot.ledger import Ledger
 from rag_pilot.reading import failures, items
+from rag_pilot.records import Answer
+from rag_pilot.reporting import tables
 from rag_pilot.results import Result, what_can_be_shown
 
 
@@ -138,6 +141,39 @@ def test_each_setting_that_needs_no_other_index_is_turned_once_and_held_against_
         assert one.first.gained - one.first.lost == after.hit1.count - before.hit1.count
         assert one.five.gained - one.five.lost == after.hit5.count - before.hit5.count
         assert one.five.n == 4
+
+
+def test_what_is_compared_is_asked_as_a_run_is_asked(tmp_path):
+    """One passage a list and one hit: by the defaults of the search there would be more."""
+    pilot = tiny_pilot(tmp_path)
+    path = pilot.data / "pilot.toml"
+    told = path.read_text(encoding="utf-8").replace('"keyword"', '"hybrid"\nk = 1\ndepth = 1\nrrf_k = 5')
+    path.write_text(told, encoding="utf-8")
+    pilot = type(pilot).open("tiny", tmp_path)
+    pilot.lock_acceptance()
+    run = pilot.run()
+    base, _ = ablations(pilot)
+    for result in (base, retrievers(pilot)["hybrid"]):
+        for i, answer in run.answers.items():
+            assert (result.run.answers[i].hits, result.run.answers[i].lists) == (answer.hits, answer.lists)
+        assert result.asked_with == (1, {"depth": 1, "rrf_k": 5})
+    assert all(len(answer.hits) <= 1 for answer in run.answers.values())
+
+
+def test_weighings_count_the_questions_that_a_search_could_not_end(tmp_path):
+    pilot = tiny_pilot(tmp_path)
+    path = pilot.data / "pilot.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace('"keyword"', '"hybrid"'), encoding="utf-8")
+    pilot = type(pilot).open("tiny", tmp_path)
+    compared = retrievers(pilot)
+    lame = compared["dense"]
+    answers = {**lame.run.answers, "q1": Answer("q1", "error", reason="out of memory")}
+    broken = {**compared, "dense": Result(pilot, replace(lame.run, answers=answers), lame.built, lame.retriever)}
+    (whole,), (short,) = weighings(pilot, compared), weighings(pilot, broken)
+    assert (whole.not_compared, whole.against["dense"].n) == (0, 4)
+    assert (short.not_compared, short.against["dense"].n, short.hits["hybrid"].n) == (1, 3, 4)
+    told = "Not compared, because a search ended in an error: 1 question"
+    assert told in tables.weighings([short]) and told not in tables.weighings([whole])
 
 
 def test_a_setting_that_does_something_shows_it_in_its_row(tmp_path):

@@ -14,6 +14,7 @@ from ..words import plural
 def weighings(found: Sequence[Weighing]) -> Html:
     """Hybrid against keyword alone and dense alone, and the weight that cross-validation chooses for each fusion."""
     gains, weights = [], []
+    failed = max((one.not_compared for one in found), default=0)
     for one in found:
         lang = one.lang or "all"
         n = one.hits["hybrid"].n
@@ -44,6 +45,7 @@ def weighings(found: Sequence[Weighing]) -> Html:
             f"Weight 1 is dense alone, 0 keyword alone, {EQUAL} equal; chosen before any reranking. Ten folds: each "
             f"question is scored by the weight that the others choose; under {FEWEST} questions none is chosen."
         ),
+        note(f"Not compared, because a search ended in an error: {plural(failed, 'question')}.") if failed else None,
     )
 
 
