@@ -1,14 +1,13 @@
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from endpoint import Endpoint, Step, completion
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny import QUESTIONS, tiny_pilot
@@ -185,34 +184,19 @@ class Model:
     """A chat completions address on this machine: `says` makes of a question (status, text)."""
 
     def __init__(self) -> None:
-        model = self
         self.says: Callable[[str], tuple[int, Any]] = lambda question: (200, f"query for {question}")
         self.asked: list[str] = []
         self.sent: list[dict[str, Any]] = []
+        self.endpoint = Endpoint()
+        self.endpoint.decide = self.reply
+        self.url = self.endpoint.url
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                sent = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                question = json.loads(sent["messages"][0]["content"].splitlines()[-1])
-                model.sent.append(sent)
-                model.asked.append(question)
-                status, text = model.says(question)
-                message = {"role": "assistant", "content": text}
-                choice = {"index": 0, "message": message, "finish_reason": "length" if text == "cut" else "stop"}
-                body = json.dumps({"model": "tiny", "choices": [choice]}).encode()
-                self.send_response(status)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *args: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
-        self.thread.start()
-        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
+    def reply(self, sent: dict[str, Any]) -> Step:
+        question = json.loads(sent["messages"][0]["content"].splitlines()[-1])
+        self.sent.append(sent)
+        self.asked.append(question)
+        status, text = self.says(question)
+        return status, completion(text, "length" if text == "cut" else "stop"), {}
 
     def pilot(self, root: Path, more: str = "") -> Pilot:
         """The tiny pilot, its questions rewritten by this model."""
@@ -230,9 +214,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     running = Model()
     yield running
-    running.server.shutdown()
-    running.server.server_close()
-    running.thread.join()
+    running.endpoint.close()
 
 
 HOSTILE = (
