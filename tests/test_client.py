@@ -285,12 +285,21 @@ def test_one_pause_is_shared_by_all_threads_and_shown_once(
     endpoint: Endpoint, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TQDM_DISABLE", raising=False)
-    endpoint.says("25 days [1]")
-    endpoint.wait = 0.3  # so that what is refused is on its way at once
-    endpoint.steps = [FINE] * 8 + [(429, {"error": {"message": "slow down"}}, {"retry-after": "3"})] * 6
+    endpoint.wait = 0.6  # so that whoever is refused was on the way before anybody knew of it
+    busy: Step = (429, {"error": {"message": "slow down"}}, {"retry-after": "3"})
+    refused: list[float] = []
+
+    def decide(sent: dict[str, Any]) -> Step:
+        now = time.monotonic()
+        if len(endpoint.calls) > 8 and (not refused or now < refused[0] + 0.4):
+            refused.append(now)
+            return busy
+        return FINE
+
+    endpoint.decide = decide
     got = many(endpoint.model, 24, threads=6)
     assert got == ["25 days [1]"] * 24
-    assert len(endpoint.calls) == 30
+    assert len(refused) > 1 and len(endpoint.calls) == 24 + len(refused)
     at = sorted(call["at"] for call in endpoint.calls)
     (long,) = [later - earlier for earlier, later in itertools.pairwise(at) if later - earlier > 1.5]
     assert 2 < long < 8  # nobody asked meanwhile, and all went on after one pause
