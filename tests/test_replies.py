@@ -34,6 +34,16 @@ def test_processes_that_write_at_once_agree_on_every_reply(tmp_path):
     assert found[0] == found[1] == [Replies(path, BY).known(f"q{n}") for n in range(50)]
 
 
+def _begin(paths: list[Path]) -> list[str]:
+    return [Replies(path, BY).keep("q", "one") for path in paths]
+
+
+def test_processes_that_begin_a_store_at_once_wait_for_each_other(tmp_path):
+    paths = [tmp_path / f"{n}.sqlite" for n in range(150)]
+    with multiprocessing.get_context("spawn").Pool(4) as pool:
+        assert pool.map(_begin, [paths] * 4, chunksize=1) == [["one"] * len(paths)] * 4
+
+
 def test_a_file_that_is_no_store_is_named_and_left_as_it_is(tmp_path):
     path = tmp_path / "r.sqlite"
     path.write_text("not a database, but long enough to be looked at as one" * 40)

@@ -15,6 +15,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from ..errors import ModelError
 from .cache import WAIT_SECONDS
 
@@ -55,20 +57,22 @@ class Replies:
         """The file, one thread at a time: who waited for SQLite's own lock would sleep longer than the others write."""
         with self._turn:
             try:
-                if (
-                    self._file is None or not self.path.exists()
-                ):  # it was removed: what is known now stands in a new one
-                    self.path.parent.mkdir(parents=True, exist_ok=True)
-                    self._file = sqlite3.connect(self.path, timeout=WAIT_SECONDS, check_same_thread=False)
-                    self._file.execute(
-                        "PRAGMA journal_mode = WAL"
-                    )  # a commit that waits for no disk; a kill loses none
-                    self._file.execute("PRAGMA synchronous = NORMAL")
-                    self._file.execute(TABLE)
+                if self._file is None or not self.path.exists():  # removed: what is known now stands in a new one
+                    self._file = self._connected()
                 yield self._file
-            except sqlite3.DatabaseError as fault:
+            except (sqlite3.DatabaseError, Timeout, OSError) as fault:
                 self._file = None
                 raise ModelError(
                     f"{self.path} is not a store of replies, or cannot be used ({fault}): remove it, the model is "
                     "asked again"
                 ) from None
+
+    def _connected(self) -> sqlite3.Connection:
+        """The file, opened by one process at a time: SQLite waits for no other that is just beginning a WAL."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(self.path.with_name(f".{self.path.name}.lock"), timeout=WAIT_SECONDS):
+            file = sqlite3.connect(self.path, timeout=WAIT_SECONDS, check_same_thread=False)
+            file.execute("PRAGMA journal_mode = WAL")  # a commit that waits for no disk; a kill loses none
+            file.execute("PRAGMA synchronous = NORMAL")
+            file.execute(TABLE)
+        return file
