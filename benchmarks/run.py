@@ -39,10 +39,11 @@ from typing import Any
 
 from rag_pilot.answering.client import chat_model
 from rag_pilot.answering.start import CODE
-from rag_pilot.evaluation import Run, run_eval
+from rag_pilot.evaluation import run_eval
 from rag_pilot.files import read_jsonl
 from rag_pilot.pilot import Pilot
 from rag_pilot.records import Question
+from rag_pilot.runs import Run
 from rag_pilot.settings import AnswerTable
 
 ROOT = Path(__file__).resolve().parents[1]

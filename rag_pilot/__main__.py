@@ -217,8 +217,8 @@ def _trace(args: argparse.Namespace) -> int:
 def _stored(pilot: Pilot, name: str | None) -> Result:
     """A run on disk by its folder's name (None: the latest), with its index; nothing is asked."""
     from .building import Variant
-    from .evaluation import open_run
     from .results import Result
+    from .runs import open_run
 
     files = [p for f in (pilot.results / "runs", pilot.data / "example-runs") for p in sorted(f.glob("*/run.json"))]
     known = {p.parent.name: p for p in files}

@@ -15,13 +15,14 @@ from .analysis.weights import EQUAL, GRID, ChosenWeight, Paired, Ranks, choose_w
 from .answering.answerer import NOT_FOUND
 from .building import Built, Variant, embed_questions
 from .errors import ModelError
-from .evaluation import Run, run_eval
+from .evaluation import run_eval
 from .hosted import HostedSearch
 from .pilot import Pilot
 from .records import Question
 from .results import Result
 from .retrieval.fusion import HOW, Fusion
 from .retrieval.hybrid import HybridIndex, Retriever
+from .runs import Run
 from .settings import RetrievalTable, Settings
 
 OURS = ("keyword", "dense", "hybrid")

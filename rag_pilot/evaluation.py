@@ -1,80 +1,37 @@
 """Questions x index x answerer (x judge) -> a run: complete, on disk, resumable.
 
-Every answer is written as it finishes; a run that was stopped goes on where it stopped, under the same configuration
-only. What a change is, and which pilot this belongs to, is not known here.
+Every answer is written as it finishes; a run that was stopped goes on where it stopped. How a run lies on disk is known
+in `runs`; what a change is, and which pilot this belongs to, is not known here.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
 from .analysis.grades import citation_rule, rule_label
-from .analysis.measures import rank_of
 from .answering.answerer import INSTRUCTIONS, LLM, answer, read_citations
 from .answering.citations import Citations
 from .corpus.questions import read_questions
-from .errors import DataError, RunStoppedError, StaleError
-from .files import append_jsonl, cut_half_line, dumps, read_records, read_text, write_jsonl, write_text
+from .errors import DataError, RunStoppedError
+from .files import append_jsonl, write_jsonl
 from .grading.judge import Judge, Judgement
 from .identity import fingerprint
 from .progress import progress
 from .records import JUDGE_LABELS, Answer, Question, Verdict
+from .runs import Run, counted, resume, write_info
 
 T = TypeVar("T")
 FINAL = re.compile(r"ModelError: (filtered|truncated)")
 """Errors that, met twice, are final: asking a third time would pay for the same."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """One complete pass over the questions: answers and verdicts by question id, in the order of the questions.
-
-    `info` is what stands in run.json: settings, fingerprints, model names as answered, counts.
-    """
-
-    questions: tuple[Question, ...]
-    answers: Mapping[str, Answer]
-    verdicts: Mapping[str, Verdict]
-    info: Mapping[str, Any] = field(default_factory=dict)
-    folder: Path | None = None
-
-    @property
-    def id(self) -> str:
-        """The name of the run's folder; empty for a run in memory."""
-        return self.folder.name if self.folder else ""
-
-    @property
-    def labels(self) -> Counter[str]:
-        """How often each label was given by rule and judge, of all questions; `ungraded` and `error` have none."""
-        return Counter(
-            "error" if a.status == "error" else getattr(self.verdicts.get(i), "label", None) or "ungraded"
-            for i, a in self.answers.items()
-        )
-
-    @property
-    def found(self) -> tuple[int, int]:
-        """(answerable questions with an accepted document among the hits, answerable questions), as in the article.
-
-        A question that ended in an error has no hits on record and is in neither number: see `errors`.
-        """
-        asked = [q for q in self.questions if q.answerable and self.answers[q.id].status != "error"]
-        ranks = [rank_of(q.docs, [h["doc"] for h in self.answers[q.id].hits]) for q in asked]
-        return sum(rank is not None for rank in ranks), len(asked)
-
-    @property
-    def errors(self) -> int:
-        """How many questions ended in an error, neither answered nor declined."""
-        return sum(a.status == "error" for a in self.answers.values())
 
 
 def run_eval(
@@ -110,7 +67,7 @@ def run_eval(
         raise DataError(f"question {twice[0]!r} stands twice; make the ids unique")
     how = fingerprint([k, min_similarity, instructions, search or {}])
     info = {**(info or {}), "how": how}
-    done = _resume(folder, questions, info) if folder else {}
+    done = resume(folder, questions, info) if folder else {}
     failed = {i: a for i, a in done.items() if a.status == "error" and not a.final}
     todo = [q for q in questions if q.id not in done or q.id in failed]
     writing, asked = Lock(), list[Answer]()
@@ -152,11 +109,11 @@ def run_eval(
         kept = sum(done[q.id].status != "error" for q in questions if q.id in done)
         where = "they are kept; mend it and run again, to go on from there" if folder else "they were not written"
         raise RunStoppedError(f"{fault}. The run stops with {kept} of {len(questions)} answers: {where}") from None
-    run = Run(questions, answers, verdicts, _counted(info, questions, answers, verdicts), folder)
+    run = Run(questions, answers, verdicts, counted(info, questions, answers, verdicts), folder)
     if folder:
         write_jsonl(folder / "answers.jsonl", answers.values())
         write_jsonl(folder / "verdicts.jsonl", verdicts.values())
-        _write_info(folder, run.info)
+        write_info(folder, run.info)
     return run
 
 
@@ -244,87 +201,6 @@ def _finished(do: Callable[[Question], T], todo: Sequence[Question], threads: in
         pool.shutdown()
 
 
-# -- on disk -----------------------------------------------------------------------------------------------------------
-
-
-def open_run(folder: Path, questions: Collection[Question]) -> Run:
-    """A run from its folder; its answers must be of these questions (DataError), and one each."""
-    info = _read_info(folder)
-    rows = read_records(folder / "answers.jsonl", Answer.from_json)
-    answers = {row.question_id: row for row in rows}
-    asked = [q for q in questions if q.id in answers]
-    if len(answers) < len(rows) or len(asked) < len(answers):
-        raise DataError(f"{folder / 'answers.jsonl'}: answers do not fit the questions; run again, or restore the file")
-    graded = folder / "verdicts.jsonl"
-    verdicts = {v.question_id: v for v in read_records(graded, Verdict.from_json)} if graded.exists() else {}
-    return Run(tuple(asked), {q.id: answers[q.id] for q in asked}, verdicts, info, folder)
-
-
 def regrade(run: Run, judge: Judge | None) -> Run:
     """The same answers with the verdicts of another judge or of amended questions, in memory."""
     return replace(run, verdicts=grade(run.questions, run.answers, judge))
-
-
-def _resume(folder: Path, questions: Sequence[Question], info: Mapping[str, Any]) -> dict[str, Answer]:
-    """What an interrupted run in this folder has answered; writes run.json of a new one."""
-    if not (folder / "run.json").exists():
-        _write_info(folder, {**info, "complete": False, "asked": len(questions)})
-        return {}
-    begun = _read_info(folder)
-    now = json.loads(dumps(info))
-    if differing := [name for name in ("config", "how") if begun.get(name) != now.get(name)]:
-        found = "; ".join(f"{name}: {begun.get(name)}, now {now.get(name)}" for name in differing)
-        raise StaleError(f"{folder.name} was begun with another configuration ({found}); start a run of another name")
-    path = folder / "answers.jsonl"
-    if not path.exists():
-        return {}
-    with path.open("a+b") as file:  # after an interrupted write the half line is asked again
-        cut_half_line(path, file)
-    known = {q.id for q in questions}
-    return {a.question_id: a for a in read_records(path, Answer.from_json) if a.question_id in known}
-
-
-def _read_info(folder: Path) -> dict[str, Any]:
-    path = folder / "run.json"
-    try:
-        info: dict[str, Any] = json.loads(read_text(path))
-    except (FileNotFoundError, ValueError) as fault:
-        raise DataError(f"{path}: no run can be read here ({fault}); restore the file or run again") from None
-    return info
-
-
-def _counted(
-    info: Mapping[str, Any],
-    questions: Sequence[Question],
-    answers: Mapping[str, Answer],
-    verdicts: Mapping[str, Verdict],
-) -> dict[str, Any]:
-    statuses = Counter(a.status for a in answers.values())
-    final = sum(a.final for a in answers.values())
-    asked = {
-        "answers": Counter(a.reused for a in answers.values() if a.reused is not None),
-        "judge": Counter(v.reused for v in verdicts.values() if v.reused is not None),
-    }
-    return {
-        **info,
-        "complete": statuses["error"] == final,
-        "asked": len(questions),
-        **{status: statuses[status] for status in ("answered", "declined", "error")},
-        "final_errors": final,
-        "decline_reasons": dict(Counter(a.why for a in answers.values() if a.status == "declined")),
-        "flags": dict(Counter(flag for a in answers.values() for flag in a.flags)),
-        "sentences": {
-            "all": sum(a.sentences for a in answers.values()),
-            "uncited": sum(a.uncited for a in answers.values()),
-        },
-        "not_rewritten": sum(bool(a.not_rewritten) for a in answers.values()),
-        "models": sorted({a.model for a in answers.values() if a.model}),
-        "not_applied": sorted({name for a in answers.values() for name in a.not_applied}),
-        "tokens_in": sum(a.tokens_in for a in answers.values()),
-        "tokens_out": sum(a.tokens_out for a in answers.values()),
-        "replies": {who: {"reused": count[True], "new": count[False]} for who, count in asked.items()},
-    }
-
-
-def _write_info(folder: Path, info: Mapping[str, Any]) -> None:
-    write_text(folder / "run.json", json.dumps(info, ensure_ascii=False, indent=1, allow_nan=False) + "\n")

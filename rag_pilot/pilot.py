@@ -27,7 +27,7 @@ from .corpus.passages import Splitter, split_documents
 from .corpus.questions import QuestionSet, read_questions
 from .corpus.tickets import Imported, import_questions
 from .errors import DataError, ModelError, StaleError
-from .evaluation import Run, grade, open_run, run_eval
+from .evaluation import grade, run_eval
 from .files import read_jsonl, write_jsonl
 from .identity import fingerprint
 from .lock import lock_criteria, read_lock
@@ -40,6 +40,7 @@ from .retrieval.hybrid import Hits
 from .retrieval.keyword import tokenizer
 from .retrieval.manifest import document_hashes
 from .retrieval.rewrite import read_glossary
+from .runs import Run, open_run
 from .settings import read_settings
 
 

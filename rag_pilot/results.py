@@ -34,12 +34,12 @@ from .audit import Audit, Rights, audit
 from .building import Built
 from .corpus.facts import Facts as TextFacts
 from .corpus.facts import numbers_and_codes
-from .evaluation import Run
 from .grading.agreement import Gate, gate
 from .grading.labels import LabelStore
 from .pilot import Pilot
 from .records import Document, Label, Question
 from .retrieval.hybrid import HybridIndex, Retriever
+from .runs import Run
 from .settings import Settings
 
 LEAK_MEASURE = "leaks"

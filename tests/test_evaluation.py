@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 
 from rag_pilot.answering.answerer import Reply, plain_citations
 from rag_pilot.errors import DataError, StaleError
-from rag_pilot.evaluation import Run, grade, open_run, regrade, run_eval
+from rag_pilot.evaluation import grade, regrade, run_eval
 from rag_pilot.files import dumps, read_jsonl
 from rag_pilot.grading.judge import Judgement, model_judge
 from rag_pilot.records import JUDGE_LABELS, Answer, Question, Verdict
 from rag_pilot.retrieval.hybrid import HybridIndex
 from rag_pilot.retrieval.keyword import article_tokenizer
+from rag_pilot.runs import Run, open_run
 
 WORDS = ["leave", "hotel", "parking", "band", "discount", "zzz"]
 CHUNKS = [

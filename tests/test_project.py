@@ -28,6 +28,7 @@ STREET = (
     "answering",
     "grading",
     "analysis",
+    "runs",
     "evaluation",
     "building",
     "hosted",
