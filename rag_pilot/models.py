@@ -11,7 +11,7 @@ from .answering.answerer import LLM
 from .answering.extractive import extractive
 from .answering.remembered import remembered
 from .answering.start import check_model
-from .grading.judge import Judge, model_judge, offline_judge, read_label
+from .grading.judge import SHAPE, Judge, model_judge, offline_judge, read_label
 from .settings import ModelTable, Settings
 
 BESIDE = 500
@@ -27,7 +27,7 @@ def answerer(settings: Settings, cache: Path) -> LLM:
 def judge_of(settings: Settings, cache: Path) -> Judge | None:
     """The judge of those settings, or None."""
     if settings.judge.kind == "model":
-        return model_judge(remembered(settings.judge, cache, "judge", read_label))
+        return model_judge(remembered(settings.judge, cache, "judge", read_label, SHAPE))
     return offline_judge if settings.judge.kind == "offline" else None
 
 

@@ -18,10 +18,10 @@ from rag_pilot.answering.answerer import Reply
 from rag_pilot.answering.client import PADDING, ChatModel, chat_model
 from rag_pilot.answering.faults import read_fault
 from rag_pilot.answering.pacing import Pace
-from rag_pilot.answering.remembered import Remembered
+from rag_pilot.answering.remembered import Remembered, remembered
 from rag_pilot.errors import ModelError, RunStoppedError
 from rag_pilot.evaluation import run_eval
-from rag_pilot.grading.judge import model_judge
+from rag_pilot.grading.judge import SHAPE, model_judge, read_label
 from rag_pilot.records import Question
 from rag_pilot.retrieval.replies import Replies
 from rag_pilot.settings import AnswerTable
@@ -433,6 +433,24 @@ def test_a_refused_parameter_is_done_without_once_remembered_and_recorded(endpoi
     sent = endpoint.calls[-1]
     assert (sent["max_completion_tokens"], "max_tokens" in sent, "temperature" in sent) == (600, False, False)
     assert json.loads((tmp_path / "run" / "run.json").read_text())["not_applied"] == ["temperature"]
+
+
+@pytest.mark.parametrize(
+    "said", [{"param": "response_format"}, {"message": "'response_format' of type 'json_schema' is not supported"}]
+)
+def test_a_reply_is_asked_for_in_its_shape_and_without_it_where_that_is_refused(
+    endpoint: Endpoint, tmp_path: Path, said: dict[str, str]
+) -> None:
+    reply = completion('{"reason": "25 days in both", "label": "correct"}')
+    judge = model_judge(remembered(endpoint.table(), tmp_path, "judge", read_label, SHAPE))
+    endpoint.steps = [(200, reply, {})]
+    assert judge("how long?", "25 days", "25 days [1]").label == "correct"
+    assert endpoint.calls[0]["response_format"]["json_schema"]["schema"] == SHAPE
+    endpoint.steps = [(400, {"error": {"message": "no", **said}}, {}), (200, reply, {}), (200, reply, {})]
+    judge = model_judge(remembered(endpoint.table(repeat=2), tmp_path, "judge", read_label, SHAPE))
+    assert [judge(q, "25 days", "25 days [1]").label for q in ("how long?", "long?")] == ["correct"] * 2
+    assert ["response_format" in sent for sent in endpoint.calls[1:]] == [True, False, False]
+    assert ChatModel(endpoint.table()).not_applied == ()
 
 
 def test_max_completion_tokens_in_place_of_max_tokens_changes_no_claim(endpoint: Endpoint) -> None:

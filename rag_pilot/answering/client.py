@@ -50,14 +50,18 @@ def chat_model(settings: ModelTable, table: str = "answer") -> ChatModel:
 class ChatModel:
     """A function from prompt to reply over one address, for any number of threads; it connects at its first call.
 
-    `table` is the one of pilot.toml that names the model.
+    `table` is the one of pilot.toml that names the model; `shape` the JSON schema that its replies are asked to have.
     """
 
-    def __init__(self, settings: ModelTable, table: str = "answer") -> None:
+    def __init__(self, settings: ModelTable, table: str = "answer", shape: Mapping[str, Any] | None = None) -> None:
         self.settings, self.table = settings, table
         self._pace = Pace(settings.requests_per_minute, settings.tokens_per_minute)
         self._lock = Lock()
         self._sent: Mapping[str, Any] = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
+        if shape:
+            schema = {"name": table, "strict": True, "schema": dict(shape)}
+            self._sent |= {"response_format": {"type": "json_schema", "json_schema": schema}}
+        self._asked_for = tuple(name for name in self._sent if name != "max_tokens")
         self._misfits = 0  # counts that looked like a cut prompt and were none
 
     @cached_property
@@ -76,7 +80,7 @@ class ChatModel:
     @property
     def not_applied(self) -> tuple[str, ...]:
         """The settings that the endpoint refused and that are not sent any more."""
-        return () if "temperature" in self._sent else ("temperature",)
+        return tuple(name for name in self._asked_for if name not in self._sent)
 
     def __call__(self, prompt: str) -> Reply:
         """The model's reply; ModelError where there is none, RunStoppedError where none can be expected."""

@@ -37,7 +37,8 @@ def read_fault(error: Exception, key: str, settings: ModelTable) -> Fault:
     """What a failed call means.
 
     429: all wait. 401, 402, 403, 404 and a spent quota: the run ends, with the provider's text. 5xx, 408, 409, cut
-    connection, time-out and half a JSON text: again. 400 for max_tokens or temperature: without it. All else: given up.
+    connection, time-out and half a JSON text: again. 400 for max_tokens, temperature or response_format: without. All
+    else: given up.
     """
     import openai
 
@@ -86,7 +87,8 @@ def _refused_parameter(error: Exception) -> str:
     named, said = getattr(error, "param", None), str(error)
     if named == "max_tokens" or "max_completion_tokens" in said:
         return "max_tokens"
-    return "temperature" if named == "temperature" or (not named and "temperature" in said) else ""
+    others = ("temperature", "response_format")
+    return next((name for name in others if named == name or (not named and name in said)), "")
 
 
 def _asked_wait(error: Any) -> float | None:

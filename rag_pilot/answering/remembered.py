@@ -7,7 +7,7 @@ the store is keyed by can change a reply, `repeat` included; what a prompt is ma
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +47,15 @@ class Remembered:
 
 
 def remembered(
-    settings: ModelTable, folder: Path, table: str = "answer", passed: Callable[[str], object] = bool
+    settings: ModelTable,
+    folder: Path,
+    table: str = "answer",
+    passed: Callable[[str], object] = bool,
+    shape: Mapping[str, Any] | None = None,
 ) -> Remembered:
-    """The model of a table of pilot.toml, its replies kept in `folder`."""
-    return Remembered(ChatModel(settings, table), Replies(folder / f"{table}.sqlite", settings.asked_by), passed)
+    """The model of a table of pilot.toml, asked for replies of a `shape` (a JSON schema), kept in `folder`."""
+    by = settings.asked_by | ({"shape": shape} if shape else {})
+    return Remembered(ChatModel(settings, table, shape), Replies(folder / f"{table}.sqlite", by), passed)
 
 
 def _reply(kept: str, reused: bool) -> Reply:

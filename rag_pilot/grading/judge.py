@@ -133,6 +133,13 @@ partly: what it says is right, but something of the expected answer is missing.
 wrong: it says something else, something false, or does not answer.
 Extra detail is no fault. Marks such as [2] are citations: pass over them.
 Reply with one JSON object and nothing else: {"reason": "...", "label": "correct" or "partly" or "wrong"}"""
+SHAPE: dict[str, Any] = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "label": {"type": "string", "enum": list(JUDGE_LABELS)}},
+    "required": ["reason", "label"],
+    "additionalProperties": False,
+}
+"""The JSON schema of a judge's reply, for endpoints that hold a model to one; its reason comes before its label."""
 
 
 @dataclass(frozen=True)
