@@ -121,6 +121,7 @@ class ModelTable(_Table):
 
     kind: str = "model"
     model: str = ""
+    revision: str = ""  # what stands behind the name, where you know it: a file's SHA-256, a snapshot
     base_url: str = ""
     key_variable: str = Field("OPENAI_API_KEY", pattern=r"^[A-Za-z_]\w*$")  # the environment variable with the key
     temperature: float = Field(0.0, ge=0, le=2)
@@ -136,7 +137,9 @@ class ModelTable(_Table):
     @property
     def asked_by(self) -> dict[str, Any]:
         """All that can change a reply, but for the prompt."""
-        return self.model_dump(mode="json", include={"model", "base_url", "temperature", "max_tokens", "repeat"})
+        told = {"revision"} if self.revision else set()
+        deciding = {"model", "base_url", "temperature", "max_tokens", "repeat"} | told
+        return self.model_dump(mode="json", include=deciding)
 
     @model_validator(mode="after")
     def _model_named(self) -> ModelTable:

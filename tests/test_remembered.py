@@ -30,6 +30,7 @@ def test_what_was_asked_once_is_not_asked_again_by_another_object(endpoint: Endp
 
 CHANGES: list[dict[str, Any]] = [
     {"model": "other"},
+    {"revision": "sha256:1"},
     {"temperature": 0.5},
     {"max_tokens": 601},
     {"repeat": 2},
