@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .compared import weighings as weighings
     from .errors import PilotError as PilotError
     from .evaluation import run_eval as run_eval
+    from .examples import example_runs as example_runs
     from .ledger import Ledger as Ledger
     from .pilot import Pilot as Pilot
     from .reading import changes_form as changes_form
@@ -37,6 +38,7 @@ _HOMES = {
     "ablations": "compared",
     "answer": "answering.answerer",
     "changes_form": "reading",
+    "example_runs": "examples",
     "expert_form": "reading",
     "failures": "reading",
     "figures": "reporting",

@@ -283,10 +283,12 @@ class Pilot:
         print_id = fingerprint(config)
         settings, cache = variant.settings, self.results / "cache"
         questions, judge = self.questions, judge_of(settings, cache)
+        graded_by = settings.deciding("judge")["judge"]
         for folder in sorted((self.results / "runs").glob("*/run.json")):
             known = open_run(folder.parent, questions) if _holds(folder, print_id) else None
             if known and known.info.get("complete"):
-                return replace(known, verdicts=grade(questions, known.answers, judge, at_once(settings.judge)))
+                verdicts = grade(questions, known.answers, judge, at_once(settings.judge))
+                return replace(known, verdicts=verdicts, info={**known.info, "judge": graded_by})
         check_accepted(self._accepted, self._index_key)
         built = self.build(variant)
         folder = self.results / "runs" / f"{date.today().isoformat()}-{slug}-{print_id[:6]}"
@@ -305,7 +307,13 @@ class Pilot:
             threads=at_once(settings.answer),
             judges=at_once(settings.judge),
             folder=folder,
-            info={"name": slug, "date": date.today().isoformat(), "config": config, "fingerprint": print_id},
+            info={
+                "name": slug,
+                "date": date.today().isoformat(),
+                "config": config,
+                "fingerprint": print_id,
+                "judge": graded_by,
+            },
             cost=settings.cost.said if settings.answer.kind == "model" else None,
         )
 

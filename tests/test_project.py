@@ -37,6 +37,7 @@ STREET = (
     "models",
     "pilot",
     "results",
+    "examples",
     "compared",
     "ledger",
     "reading",

@@ -7,6 +7,7 @@ questions and answers only where the pilot's readers may see it.
 from .answers import four_way, gate, headline, label_shares, progress, run, stamp
 from .candidates import imported, question_groups
 from .documents import documents, inventory
+from .examples import examples
 from .failures import failures, pareto, tasks, trace
 from .indexed import index, reindexed
 from .plan import agreed, cost, cost_plan, criteria, decision, decision_table, judgements
@@ -25,6 +26,7 @@ __all__ = [
     "decision",
     "decision_table",
     "documents",
+    "examples",
     "failures",
     "findings",
     "four_way",
