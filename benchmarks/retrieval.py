@@ -28,16 +28,14 @@ from rank_bm25 import BM25Okapi
 from rag_pilot.analysis.comparison import mcnemar
 from rag_pilot.analysis.intervals import bonett_price, wilson
 from rag_pilot.analysis.weights import GRID, ChosenWeight, choose_weight
-from rag_pilot.corpus.passages import Splitter, prefix_of, question_above, split_documents
+from rag_pilot.building import index_of, split
 from rag_pilot.files import read_jsonl
 from rag_pilot.records import Document, Question
 from rag_pilot.retrieval.cache import CachedEmbedding
-from rag_pilot.retrieval.embedding import available, load_embedding, token_counter
+from rag_pilot.retrieval.embedding import available, load_embedding
 from rag_pilot.retrieval.fusion import Fusion
 from rag_pilot.retrieval.hybrid import HybridIndex
-from rag_pilot.retrieval.keyword import tokenizer
-from rag_pilot.retrieval.merging import Merging
-from rag_pilot.settings import PassageTable, RetrievalTable
+from rag_pilot.settings import PilotTable, RetrievalTable, Settings
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 CACHE = Path(__file__).resolve().parents[1] / "results" / "benchmarks"
@@ -83,29 +81,10 @@ def embedding_of(lang: str, cache: Path) -> CachedEmbedding:
     return CachedEmbedding(load_embedding(ENGLISH if lang == "en" or not available(OTHER) else OTHER), cache)
 
 
-def index_of(documents: Sequence[Document], lang: str, embedding: CachedEmbedding) -> HybridIndex:
+def built(documents: Sequence[Document], lang: str, embedding: CachedEmbedding) -> HybridIndex:
     """The package's default splitting and retrieval for that language, one hit per document."""
-    count = token_counter(PassageTable().counted_with)
-    splitter = Splitter(PassageTable().max_tokens, PassageTable().overlap, count)
-    window = Splitter(embedding.model.window, PassageTable().overlap, count)
-
-    def prefix(passage: object) -> str:
-        return prefix_of(passage.title, passage.headings) + "\n"
-
-    def windows(passage: object) -> list[str]:
-        asked = question_above(passage.title, passage.headings)
-        return [prefix(passage) + text for text in window.texts(passage)] + [asked] * bool(asked)
-
-    return HybridIndex(
-        split_documents(documents, splitter),
-        embedding,
-        tokenizer=tokenizer((lang,)),
-        bm25=RetrievalTable().bm25,
-        indexed=lambda p: prefix(p) + p.text,
-        windows=windows,
-        merging=Merging(1, RetrievalTable().per_text),
-        fusion=Fusion(RetrievalTable().fusion, RetrievalTable().dense_weight),
-    )
+    settings = Settings(pilot=PilotTable(languages=(lang,)), retrieval=RetrievalTable(per_document=1))
+    return index_of(split(settings, documents, {}), settings, embedding)[0]
 
 
 def ranks_by(index: HybridIndex, questions: Sequence[Question]) -> Ranks:
@@ -219,10 +198,10 @@ def main() -> int:
         lang = name.partition("/")[2] or next((d.lang for d in documents if d.lang), "en")
         started = time.perf_counter()
         embedding = embedding_of(lang, CACHE)
-        mine, chosen = ours(index_of(documents, lang, embedding), questions)
+        mine, chosen = ours(built(documents, lang, embedding), questions)
         if arguments.bfloat16 and lang == "en":
             coarse = CachedEmbedding(load_embedding(ENGLISH, "bfloat16"), CACHE)
-            mine["bfloat16"] = ranks_by(index_of(documents, lang, coarse), questions)
+            mine["bfloat16"] = ranks_by(built(documents, lang, coarse), questions)
         others = {who: ranks(questions, peers(who, documents, questions, lang, embedding)) for who in asked}
         theirs = article(documents, questions, CACHE)
         key = name.replace("/", "_")

@@ -143,8 +143,43 @@ def open_or_build(
     rewrite: Rewrite,
 ) -> Built:
     """The index of that manifest, opened from `folder` where it was saved; open to nobody yet."""
+    place = folder / manifest.fingerprint
+    if saved_manifest(place):
+        saved, parts = open_index(place, manifest)
+        return Built(HybridIndex.of_parts(parts, **_how(settings, embedding, rewrite)), saved, documents, "reused")
+    passages = split(settings, documents.documents, earlier(folder, manifest))
+    index, beyond = index_of(passages, settings, embedding, rewrite)
+    index.set_groups({})
+    saved = save_index(place, replace(manifest, beyond=round(beyond, 6)), index.parts)
+    return Built(index, saved, documents, "rebuilt", embedding.computed)
+
+
+def index_of(
+    passages: Sequence[Passage], settings: Settings, embedding: CachedEmbedding, rewrite: Rewrite = str
+) -> tuple[HybridIndex, float]:
+    """The index of those passages under those settings, in memory, and the share of tokens that no window holds.
+
+    A passage is open to its own groups.
+    """
     find = settings.retrieval
-    how: dict[str, Any] = {
+
+    def prefix(passage: Passage) -> str:
+        return prefix_of(passage.title, passage.headings) + "\n" if find.titles else ""
+
+    pieces, beyond = ({}, 0.0) if find.method == "keyword" else _windows(passages, prefix, settings, embedding)
+    index = HybridIndex(
+        passages,
+        indexed=lambda p: prefix(p) + p.text,
+        windows=lambda p: pieces.get(p.id, ()),
+        **_how(settings, embedding, rewrite),
+    )
+    return index, beyond
+
+
+def _how(settings: Settings, embedding: CachedEmbedding, rewrite: Rewrite) -> dict[str, Any]:
+    """How an index under those settings is asked, made now or opened."""
+    find = settings.retrieval
+    return {
         "embed": None if find.method == "keyword" else embedding,
         "method": find.method,
         "tokenizer": tokenizer(settings.pilot.languages),
@@ -154,20 +189,6 @@ def open_or_build(
         "merging": Merging(find.per_document, find.per_text),
         "reranker": Reranker(cross_encoder(find.rerank), find.rerank_depth) if find.rerank else None,
     }
-    place = folder / manifest.fingerprint
-    if saved_manifest(place):
-        saved, parts = open_index(place, manifest)
-        return Built(HybridIndex.of_parts(parts, **how), saved, documents, "reused")
-    passages = split(settings, documents.documents, earlier(folder, manifest))
-
-    def prefix(passage: Passage) -> str:
-        return prefix_of(passage.title, passage.headings) + "\n" if find.titles else ""
-
-    pieces, beyond = ({}, 0.0) if find.method == "keyword" else _windows(passages, prefix, settings, embedding)
-    index = HybridIndex(passages, indexed=lambda p: prefix(p) + p.text, windows=lambda p: pieces.get(p.id, ()), **how)
-    index.set_groups({})
-    saved = save_index(place, replace(manifest, beyond=round(beyond, 6)), index.parts)
-    return Built(index, saved, documents, "rebuilt", embedding.computed)
 
 
 def _windows(

@@ -15,7 +15,7 @@ from .errors import DataError
 from .identity import fold
 from .records import Answer, Hit, Passage, Question
 from .results import Result
-from .retrieval.hybrid import HybridIndex
+from .retrieval.hybrid import Hits, HybridIndex
 from .retrieval.rerank import LIST
 from .retrieval.rewrite import Rewriter
 
@@ -168,29 +168,33 @@ def _searched(result: Result, question: Question, answer: Answer) -> str:
 
 
 def _ask_again(result: Result, question: Question, answer: Answer, searched: str) -> _Again:
-    """The same search as in the run, deeper and without merging; nothing where it gives other lists than the run."""
+    """The same search as in the run, deeper and without merging; nothing where it gives other lists than the run.
+
+    The run's lists are longer than its depth where merging had them searched deeper.
+    """
     index = result.retriever
     if not isinstance(index, HybridIndex) or not answer.lists:
         return _Again()
     _, search = result.asked_with
-    depth = search.get("depth", 50)
-    index = index.using(index.method)
-    index.rewrite = lambda _: searched
-    plain = index.unmerged()
-    text, groups = question.question, question.groups
-    deep = plain.search(text, groups, k=2 * DEEP, **{**search, "depth": max(depth, DEEP)})
-    if any(
-        list(deep.lists.get(name, ()))[: len(ids)] != list(ids) for name, ids in answer.lists.items() if name != LIST
-    ):
+    found = {name: ids for name, ids in answer.lists.items() if name != LIST}
+    depth = max([search.get("depth", 50), *map(len, found.values())])
+    plain = index.unmerged().using(rewrite=lambda _: searched)
+
+    def ask(depth: int) -> Hits:
+        return plain.search(question.question, question.groups, **{**search, "k": 2 * depth, "depth": depth})
+
+    deep = ask(max(depth, DEEP))
+    if any(list(deep.lists.get(name, ()))[: len(ids)] != list(ids) for name, ids in found.items()):
         return _Again()
-    fused = plain.search(text, groups, k=2 * DEEP, **search)
-    merged = index.search(text, groups, k=2 * DEEP, **search)
+    fused = {h["id"]: h for h in ask(depth)}
+    ordered = list(dict.fromkeys([*(i for i in answer.lists.get(LIST, ()) if i in fused), *fused]))
+    merged, _ = index.merging.first(range(len(ordered)), lambda n: fused[ordered[n]].passage, len(ordered))
     scores = index.keyword.get_scores(index.tokenizer(searched)) if "keyword" in deep.lists else ()
     return _Again(
         deep.lists,
-        {h["id"]: h.score or 0.0 for h in fused},
-        list(dict.fromkeys([*answer.lists.get(LIST, ()), *(h["id"] for h in fused)])),
-        [h["id"] for h in merged],
+        {i: h.score or 0.0 for i, h in fused.items()},
+        ordered,
+        [ordered[n] for n in merged],
         {h["id"]: h for h in deep},
         {p.id: float(score) for p, score in zip(index.passages, scores, strict=False)},
     )

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_pilot.retrieval.hybrid import HybridIndex
+from rag_pilot.retrieval.fusion import HOW, Fusion
+from rag_pilot.retrieval.hybrid import METHODS, HybridIndex
 from rag_pilot.retrieval.merging import SEPARATE, Merging
+from rag_pilot.retrieval.rerank import LIST, Reranker
 
 RULE = (
     "Everybody who works away from the office for more than one night books through the travel desk, keeps every "
@@ -133,3 +135,123 @@ def test_no_bound_is_broken_whatever_stands_in_the_list(rows, per_document, per_
     assert len(shown) <= k and len(sections) == len(set(sections))
     if per_document:
         assert all(sum(d == doc for d, _, _ in shown) <= per_document for doc in "ab")
+
+
+# -- more of what belongs together than the lists are deep -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("copies", [120, 400])
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_more_copies_of_one_text_than_the_lists_hold_do_not_fill_the_first_five(copies, method):
+    texts = {f"{n:03}": RULE for n in range(copies)} | {doc: f"the {text}" for doc, text in OTHERS.items()}
+    chunks = [{"id": doc, "doc": doc, "text": text, "groups": {"a"}} for doc, text in texts.items()]
+    index = HybridIndex(chunks, Falling(), method=method, merging=Merging(per_text=2))
+    asked = [" ".join(RULE.split()[:9]), *(["unheard"] if method != "keyword" else [])]
+    for hits in (
+        *(index.search(question, {"a"}) for question in asked),
+        *index.search_many(["the", *asked], {"a"})[1:],
+    ):
+        assert [hit.doc for hit in hits[:2]] == ["000", "001"] and {hit.doc for hit in hits[2:]} < OTHERS.keys()
+        assert len(hits) == 5
+
+
+def test_a_long_document_of_more_passages_than_the_lists_hold_leaves_room_for_others():
+    rows = [("long", f"part {n}", "") for n in range(120)] + [("two", "visa", ""), ("three", "cars", "")]
+    assert placed(rows, Merging(per_document=1), k=3) == ["0", "120", "121"]
+    assert placed([("long", f"part {n}", "chapter") for n in range(120)] + rows[120:], Merging(), 3) == [
+        "0",
+        "120",
+        "121",
+    ]
+
+
+def test_copies_that_the_asker_may_not_open_are_not_searched_around():
+    secret = {f"s{n:03}": (RULE, {"hr"}) for n in range(120)}
+    texts = {**secret, "public": RULE, **OTHERS}
+    assert found(texts) == ["public", "visa", "car", "rail", "cash"]
+
+
+def test_lists_stay_as_deep_as_asked_where_merging_leaves_enough_or_leaves_out_nothing():
+    chunks = [{"id": f"{n:03}", "doc": "d", "text": f"travel {n}", "groups": {"a"}} for n in range(300)]
+    index = HybridIndex(chunks, Falling(), merging=Merging(per_text=1))
+    for k in (1, 5, 200):
+        (hits,) = index.search_many(["travel"], {"a"}, k, depth=7)
+        assert [len(ids) for ids in hits.lists.values()] == [7, 7] and len(hits) == min(k, 7)
+    assert index.search("travel", {"a"}, depth=0) == []
+
+
+def test_the_reranker_reads_once_what_the_deeper_lists_hold():
+    read = []
+
+    def score(question, texts):
+        read.append(len(texts))
+        return [float(len(texts) - n) for n in range(len(texts))]
+
+    texts = {**{f"{n:03}": RULE for n in range(120)}, **OTHERS}
+    chunks = [{"id": doc, "doc": doc, "text": text, "groups": {"a"}} for doc, text in texts.items()]
+    index = HybridIndex(chunks, Falling(), method="dense", merging=LAST, reranker=Reranker(score, 122))
+    hits = index.search("travel", {"a"}, 3)
+    assert [hit.doc for hit in hits] == ["000", "visa", "car"] and read == [122]
+    assert hits[2].ranks == {"dense": 122, LIST: 122}
+
+
+def merged(hits, per_document, per_text, k):
+    """(the first k, how many of them need no filling up), counted anew; texts are alike where they are the same."""
+    shown, copies = [], []
+
+    def fits(hit):
+        own = [h for h in shown if h.doc == hit.doc]
+        beside = hit["parent"] and any(h["parent"] == hit["parent"] for h in own)
+        return len(shown) < k and not beside and not 0 < per_document <= len(own)
+
+    for hit in hits:
+        if fits(hit):
+            copy = 0 < per_text <= sum(h.shown == hit.shown for h in shown)
+            (copies if copy else shown).append(hit)
+    distinct = len(shown)
+    for hit in copies:
+        if fits(hit):
+            shown.append(hit)
+    return shown, distinct
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("abcd"),
+            st.sampled_from([RULE, "visa", "hire cars", "travel desk"]),
+            st.sampled_from(["", "", "x travel"]),
+            st.sampled_from("pq"),
+        ),
+        max_size=30,
+    ),
+    st.integers(0, 2),
+    st.integers(0, 2),
+    st.integers(0, 6),
+    st.integers(1, 4),
+    st.sampled_from(sorted(METHODS)),
+    st.sampled_from([Fusion(how, weight) for how in HOW for weight in (0.0, 0.5, 1.0)]),
+)
+def test_a_deeper_search_is_the_first_doubled_depth_at_which_merging_takes_no_place(
+    rows, per_document, per_text, k, depth, method, fusion
+):
+    chunks = [
+        {"id": f"{n:02}", "doc": doc, "text": text, "parent": parent, "groups": {group}}
+        for n, (doc, text, parent, group) in enumerate(rows)
+    ]
+    index = HybridIndex(chunks, Falling(), method=method, merging=Merging(per_document, per_text), fusion=fusion)
+    asked = "the travel desk or a visa"
+    plain, deep, wanted = index.unmerged(), depth, None
+    while True:
+        every = plain.search(asked, {"p"}, 2 * deep, deep)
+        wanted = min(k, len(every)) if wanted is None else wanted
+        expected, distinct = merged(every, per_document, per_text, wanted)
+        if distinct == wanted or deep > len(rows):
+            break
+        deep *= 2
+    hits = index.search(asked, {"p"}, k, depth)
+    assert list(hits) == expected == list(index.search_many(["visa", asked], {"p"}, k, depth)[1])
+    if k <= depth and method != "hybrid":  # then it is what an unlimited list would give
+        endless = plain.search(asked, {"p"}, len(rows) + 1, len(rows) + 1)
+        assert list(hits) == merged(endless, per_document, per_text, min(k, len(endless)))[0]

@@ -145,6 +145,23 @@ def test_a_copy_that_merging_puts_back_says_so_and_has_its_place_before_and_afte
         assert "merging" in why["four"] and "merging" not in why["one"]
 
 
+@pytest.mark.parametrize("copies", [120, 1200])
+def test_a_search_that_copies_made_deeper_is_traced_at_the_depth_of_the_run(result, copies):
+    rows = [(f"{n:04}", "taxi form") for n in range(copies)] + [("rail", "rail form"), ("bus", "bus form")]
+    passages = [Passage(doc, doc, text, STAFF) for doc, text in rows]
+    index = HybridIndex(passages, method="keyword", merging=Merging(per_text=1))
+    built = replace(result.built, index=index, groups={p.id: STAFF for p in passages})
+    asked = replace(QUESTION, id="q", doc="rail", quote="rail form")
+    reverse = Reranker(lambda _, texts: [float(n) for n in range(len(texts))])
+    for retriever in (index, index.using(reranker=reverse)):
+        run = run_eval([asked], retriever, lambda _: "NOT_FOUND", min_similarity=None, k=3)
+        found = trace(Result(result.pilot, run, built, retriever), "q")
+        places = {p.name: (p.document, p.length) for p in found.places}
+        assert places["keyword"] == (copies + 2, copies + 2) and places["shown"] == (3, 3)
+        assert places["merged"] == (3, copies + 2)
+        assert next(p.document_score for p in found.places if p.name == "keyword") is not None
+
+
 def test_ids_of_another_search_need_no_form_of_ours(result):
     class Theirs:
         def search(self, question, groups, k=5):

@@ -177,14 +177,11 @@ class HybridIndex:
     def search(self, query: str, user_groups: Collection[str], k: int = 5, depth: int = 50, rrf_k: int = 60) -> Hits:
         """At most k hits, best first, each with its passage's fields and `similarity`, its cosine to the query.
 
-        Each list holds at most `depth` permitted passages; `rrf_k` is of the fusion by ranks. Unlike the article, a
-        passage that shares no token with the query gets no keyword rank: there it would be ranked by its position.
+        Each list holds at most `depth` permitted passages, doubled for as long as merging leaves fewer hits than there
+        would be without it; `rrf_k` is of the fusion by ranks. Unlike the article, a passage that shares no token with
+        the query gets no keyword rank: there it would be ranked by its position.
         """
-        allowed = self.allowed(user_groups)
-        if not allowed.any():
-            return Hits(lists={name: () for name in self._lists()})
-        lists, similarity = next(self._listed([query], allowed, depth))
-        return self._fused(query, lists, similarity, k, rrf_k)
+        return self.search_many([query], user_groups, k, depth, rrf_k)[0]
 
     def search_many(
         self, queries: Iterable[str], user_groups: Collection[str], k: int = 5, depth: int = 50, rrf_k: int = 60
@@ -194,7 +191,8 @@ class HybridIndex:
         if not allowed.any():
             return [Hits(lists={name: () for name in self._lists()}) for _ in queries]
         found = self._listed(queries, allowed, depth)
-        return [self._fused(query, *lists, k, rrf_k) for query, lists in zip(queries, found, strict=True)]
+        pairs = zip(queries, found, strict=True)
+        return [self._hits(query, allowed, *lists, k, depth, rrf_k) for query, lists in pairs]
 
     def _listed(self, queries: Sequence[str], allowed: NDArray[np.bool_], depth: int) -> Iterator[Listed]:
         """For each query its candidate lists of allowed rows, and the cosine of every row that stands in one."""
@@ -228,15 +226,20 @@ class HybridIndex:
                     lists["dense"] = Candidates(best, similarity, mean, deviation)
                 yield lists, similarity
 
-    def _fused(
+    def _hits(
         self,
         query: str,
+        allowed: NDArray[np.bool_],
         lists: Mapping[str, Candidates],
         similarity: Mapping[int, Any] | None,
         k: int,
+        depth: int,
         rrf_k: int,
     ) -> Hits:
-        """The candidate lists as one, best first, its head in the reranker's order where there is one."""
+        """The candidate lists as one, merged, best first, its head in the reranker's order where there is one.
+
+        They are searched deeper where near duplicates, or passages of one document, take the place of others in them.
+        """
         fused = fuse(lists, self.fusion, rrf_k)
         ranks: dict[int, dict[str, int]] = {}
         for name, one in lists.items():
@@ -249,19 +252,24 @@ class HybridIndex:
             return (-fused[row], decides, self._order[row])
 
         best = sorted(fused, key=place)
+        k = min(k, len(best))  # a deeper search fills up what merging took, and gives no more than that
+        shown, distinct = self.merging.first(best, self.passages.__getitem__, k)
+        if distinct < k and any(len(lists[name].rows) == depth for name in self.fusion.weights(lists)):
+            deeper = next(self._listed([query], allowed, 2 * depth))
+            return self._hits(query, allowed, *deeper, k, 2 * depth, rrf_k)
         ids = self.passages.rows.ids
         told = {name: tuple(ids[row] for row in one.rows.tolist()) for name, one in lists.items()}
-        started = time.perf_counter()
+        spent: float | None = None
         if self.reranker:
+            started = time.perf_counter()
             head = best[: self.reranker.depth]
             order = self.reranker.order(query, [self.passages[row] for row in head])
             reranked = [head[at] for at, _ in order]
-            best = reranked + best[len(head) :]
             told[LIST] = tuple(ids[row] for row in reranked)
             for rank, (at, score) in enumerate(order, start=1):
                 ranks[head[at]][LIST], fused[head[at]] = rank, score
-        spent = time.perf_counter() - started if self.reranker else None
-        shown = self.merging.first(best, lambda row: self.passages[row], k)
+            spent = time.perf_counter() - started
+            shown, _ = self.merging.first(reranked + best[len(head) :], self.passages.__getitem__, k)
         hits = Hits((Hit(self.passages[r], near.get(r), fused[r], ranks[r]) for r in shown), told)
         hits.rerank_seconds = spent
         return hits

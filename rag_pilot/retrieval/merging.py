@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..corpus.near_duplicates import RUN, words_of
 from ..records import Passage
@@ -32,8 +33,11 @@ class Merging:
     per_text: int = 0
     sections: bool = True
 
-    def first(self, rows: Sequence[int], passage: Callable[[int], Passage], k: int) -> list[int]:
-        """The first k of `rows`, best first, that are hits; near duplicates beyond the bound fill up to k."""
+    def first(self, rows: Sequence[int], passage: Callable[[int], Passage], k: int) -> tuple[list[int], int]:
+        """The first k of `rows`, best first, that are hits, and how many of them are there without filling up.
+
+        Near duplicates beyond the bound fill up to k. Where the second is less than k, more rows may give better hits.
+        """
         taken: Counter[str] = Counter()
         parents: set[tuple[str, str]] = set()
         texts: list[_Text] = []
@@ -57,16 +61,17 @@ class Merging:
             if bounded(found):
                 continue
             if self.per_text:
-                text = _Text.of(found.shown)
+                text = _text(found.shown)
                 if sum(text.repeats(other) for other in texts) >= self.per_text:
                     copies.append(row)
                     continue
                 texts.append(text)
             keep(row, found)
+        distinct = len(kept)
         for row in copies:  # what was kept meanwhile may be of its document or section
             if len(kept) < k and not bounded(found := passage(row)):
                 keep(row, found)
-        return kept
+        return kept, distinct
 
 
 SECTIONS = Merging()
@@ -81,13 +86,16 @@ class _Text:
     runs: frozenset[tuple[str, ...]]
     numbers: Counter[str]
 
-    @classmethod
-    def of(cls, text: str) -> _Text:
-        words = words_of(text)
-        runs = frozenset(tuple(words[i : i + RUN]) for i in range(max(1, len(words) - RUN + 1)))
-        return cls(runs, Counter(_NUMBER.findall(text)))
-
     def repeats(self, other: _Text) -> bool:
         """Whether both are one text, with the same numbers: 25 days and 26 days are two."""
-        both = len(self.runs & other.runs)
-        return both >= ALIKE * (len(self.runs) + len(other.runs) - both) and self.numbers == other.numbers
+        if self is other:
+            return True
+        both = len(self.runs & other.runs) if self.numbers == other.numbers else 0
+        return both >= ALIKE * (len(self.runs) + len(other.runs) - both)
+
+
+@lru_cache(maxsize=256)  # copies come by the hundred
+def _text(text: str) -> _Text:
+    words = words_of(text)
+    runs = frozenset(zip(*(words[n:] for n in range(RUN)), strict=False)) or frozenset([tuple(words)])
+    return _Text(runs, Counter(_NUMBER.findall(text)))
