@@ -180,6 +180,9 @@ def test_an_entry_that_does_not_fit_is_refused_with_file_and_example(tmp_path, c
 ANSWER = "You get 25 days of annual leave a year, and " + "up to five of them can be carried over, " * 5
 
 
+QUICK = "retry_seconds = 0.01\n"
+
+
 class Model:
     """A chat completions address on this machine: `says` makes of a question (status, text)."""
 
@@ -317,7 +320,7 @@ def test_what_a_model_adds_finds_what_the_question_alone_does_not(model, tmp_pat
 def test_a_call_that_fails_is_the_error_of_its_question_and_asked_again_on_resuming(model, tmp_path):
     says = model.says
     model.says = lambda question: (500, "") if "taxi" in question else (200, "cut" if "hotel" in question else "leave")
-    pilot = model.pilot(tmp_path)
+    pilot = model.pilot(tmp_path, QUICK)
     pilot.lock_acceptance()
     run = pilot.run()
     failed = {i: a.reason for i, a in run.answers.items() if a.status == "error"}
@@ -335,7 +338,7 @@ def test_a_call_that_fails_is_the_error_of_its_question_and_asked_again_on_resum
 
 def test_where_nothing_can_be_rewritten_no_run_is_begun(model, tmp_path):
     model.says = lambda _: (500, "")
-    pilot = model.pilot(tmp_path)
+    pilot = model.pilot(tmp_path, QUICK)
     pilot.lock_acceptance()
     with pytest.raises(ModelError, match="no question could be rewritten; the first: .*InternalServerError"):
         pilot.run()
