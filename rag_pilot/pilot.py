@@ -305,7 +305,14 @@ class Pilot:
             threads=at_once(settings.answer),
             judges=at_once(settings.judge),
             folder=folder,
-            info={"name": slug, "date": date.today().isoformat(), "config": config, "fingerprint": print_id},
+            info={
+                "name": slug,
+                "date": date.today().isoformat(),
+                "config": config,
+                "fingerprint": print_id,
+                "judge": settings.judge.asked_by if settings.judge.kind == "model" else settings.judge.kind,
+                "prices": settings.cost.model_dump(exclude_none=True),
+            },
             cost=settings.cost.said if settings.answer.kind == "model" else None,
         )
 
