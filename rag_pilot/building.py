@@ -97,7 +97,7 @@ def rewriter(settings: Settings, glossary: Mapping[str, Sequence[str]], cache_fo
     table, expand = settings.rewrite, expander(glossary, settings.pilot.languages)
     if table.kind == "none":
         return expand
-    replies = Replies(cache_folder / "rewrites.sqlite", table.asked_by)
+    replies = Replies(cache_folder / "rewrite.sqlite", table.asked_by)
     return Rewriter(ChatModel(table, "rewrite"), expand, replies, table.concurrency)
 
 

@@ -175,6 +175,7 @@ def _judged(question: Question, given: Answer, judge: Judge) -> Verdict:
         reason=judgement.reason,
         raw=judgement.raw if judgement.label is None else "",
         reused=judgement.reused,
+        spent=judgement.spent,
     )
 
 

@@ -313,6 +313,7 @@ class Pilot:
                 "config": config,
                 "fingerprint": print_id,
                 "judge": graded_by,
+                "prices": settings.cost.model_dump(exclude_none=True),
             },
             cost=settings.cost.said if settings.answer.kind == "model" else None,
         )

@@ -254,10 +254,11 @@ class Answer(Record):
     model: str = ""  # as the endpoint named itself
     tokens_in: int = 0
     tokens_out: int = 0
-    seconds: Mapping[str, float] = field(default_factory=dict)  # per stage
+    seconds: Mapping[str, float] = field(default_factory=dict)  # per stage; of a reused reply, when it was first given
     finish: str = ""
     searched: str = ""  # the text that was searched, where a model rewrites questions
     not_rewritten: str = ""  # why that model's reply was not used
+    rewriting: Mapping[str, Any] = field(default_factory=dict)  # that model's tokens_in, tokens_out, reused
     not_applied: tuple[str, ...] = ()  # settings that the endpoint refused, such as temperature
     reused: bool | None = None  # whether a model's reply was kept from an earlier call; None: no model was asked
     final: bool = False  # of an error: filtered or truncated twice, it is not asked again
@@ -286,6 +287,7 @@ class Verdict(Record):
     reason: str = ""
     raw: str = ""
     reused: bool | None = None  # whether a model's reply was kept from an earlier call; None: no model was asked
+    spent: Mapping[str, Any] = field(default_factory=dict)  # the judge's tokens_in, tokens_out and seconds
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from .analysis.causes import Cause, Facts, Pareto, causes, pareto
-from .analysis.cost import StageTime, Usage, stage_times, usage
+from .analysis.cost import Spending, spending
 from .analysis.decision import Criterion, Decision, Judgement, acceptance, can_show, decide
 from .analysis.grades import ExpertLabels, Graded, expert_labels, judge_label, settle
 from .analysis.headline import Estimate, Headline, headline
+from .analysis.latency import StageTime, stage_times
 from .analysis.measures import (
     FourWay,
     Leaks,
@@ -269,13 +270,13 @@ class Result:
         """Build, test fine-tuning, fix the documents, stop, or not decided; with its reasons."""
         return decide(self.judgements(), self.pareto, self.leaking.count, changes_left)
 
-    def usage(self) -> Usage | None:
-        """Mean tokens a question; None where no model reported any."""
-        return usage(self.run.answers.values())
+    def spending(self) -> Spending:
+        """Mean tokens a question, to answer, rewrite and grade."""
+        return spending(self.run.answers.values(), self.run.verdicts.values())
 
     def stage_times(self) -> list[StageTime]:
         """Seconds per stage against the budgets."""
-        return stage_times(self.run.answers.values(), self.settings.budgets)
+        return stage_times(self.run.answers.values(), self.settings.budgets, self.run.verdicts.values())
 
 
 def criteria(settings: Settings) -> list[Criterion]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .analysis.latency import stage_times
 from .analysis.measures import rank_of
 from .errors import DataError, StaleError
 from .files import cut_half_line, dumps, read_records, read_text, write_text
@@ -111,10 +112,16 @@ def counted(
     """What stands in run.json of a run that ended: `info` with every count of its answers and verdicts."""
     statuses = Counter(a.status for a in answers.values())
     final = sum(a.final for a in answers.values())
-    asked = {
-        "answers": Counter(a.reused for a in answers.values() if a.reused is not None),
-        "judge": Counter(v.reused for v in verdicts.values() if v.reused is not None),
+    asked: dict[str, Sequence[Mapping[str, Any]]] = {
+        "rewrite": [a.rewriting for a in answers.values() if a.rewriting],
+        "answers": [
+            {"tokens_in": a.tokens_in, "tokens_out": a.tokens_out, "reused": a.reused}
+            for a in answers.values()
+            if a.reused is not None
+        ],
+        "judge": [{"reused": v.reused, **v.spent} for v in verdicts.values() if v.reused is not None],
     }
+    times = stage_times(answers.values(), {}, verdicts.values())
     return {
         **info,
         "complete": statuses["error"] == final,
@@ -132,8 +139,16 @@ def counted(
         "not_applied": sorted({name for a in answers.values() for name in a.not_applied}),
         "tokens_in": sum(a.tokens_in for a in answers.values()),
         "tokens_out": sum(a.tokens_out for a in answers.values()),
-        "replies": {who: {"reused": count[True], "new": count[False]} for who, count in asked.items()},
+        "replies": {who: _replies(rows) for who, rows in asked.items()},
+        "seconds": {t.stage: {"measured": t.n, "p50": t.p50, "p95": t.p95} for t in times},
     }
+
+
+def _replies(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """How many were kept from earlier calls and how many are new; the tokens are those of all, told by the endpoint."""
+    reused = sum(bool(row["reused"]) for row in rows)
+    tokens = {name: sum(row.get(name, 0) for row in rows) for name in ("tokens_in", "tokens_out")}
+    return {"reused": reused, "new": len(rows) - reused, **tokens}
 
 
 def write_info(folder: Path, info: Mapping[str, Any]) -> None:

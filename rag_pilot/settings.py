@@ -195,12 +195,31 @@ class HostedTable(_Table):
 
 
 class CostTable(_Table):
-    """Prices per million tokens and the load expected; illustrations of the article until the user gives hers."""
+    """Prices per million tokens and the load expected; illustrations of the article until the user gives hers.
+
+    A price that is not given is not guessed: what needs it says so.
+    """
 
     currency: str = "USD"
-    input_per_million: float = Field(5.0, ge=0)
+    input_per_million: float = Field(5.0, ge=0)  # of the model that answers
     output_per_million: float = Field(5.0, ge=0)
+    cached_per_million: float | None = Field(None, ge=0)  # of its input that the endpoint keeps, as the prompt's start
+    rewrite_input_per_million: float | None = Field(None, ge=0)  # of the model that rewrites; none: as who answers
+    rewrite_output_per_million: float | None = Field(None, ge=0)
+    judge_input_per_million: float | None = Field(None, ge=0)  # of the model that grades; none: as who answers
+    judge_output_per_million: float | None = Field(None, ge=0)
+    small_input_per_million: float | None = Field(None, ge=0)  # of a small model that could rewrite, or answer
+    small_output_per_million: float | None = Field(None, ge=0)  # what is easy
+    easy_share: float | None = Field(None, ge=0, le=1)  # of the questions, as a router would find them
     questions_per_month: int = Field(10_000, ge=0)
+
+    @model_validator(mode="after")
+    def _prices_in_pairs(self) -> CostTable:
+        for who in ("rewrite", "judge", "small"):
+            given = (getattr(self, f"{who}_input_per_million"), getattr(self, f"{who}_output_per_million"))
+            if (given[0] is None) != (given[1] is None):
+                raise ValueError(f"give both of {who}_input_per_million and {who}_output_per_million, or neither")
+        return self
 
     def said(self, tokens_in: int, tokens_out: int) -> str:
         """What so many tokens come to, such as '0.42 USD'."""

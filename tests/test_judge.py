@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag_pilot.answering.answerer import Reply
 from rag_pilot.evaluation import grade
 from rag_pilot.files import dumps
 from rag_pilot.grading.agreement import gate
@@ -131,6 +132,18 @@ def test_the_judge_is_shown_question_expected_answer_and_text_and_nothing_else()
     found = model_judge(llm)("How long?", "25 days from May", "25 days [1]")
     assert found == Judgement("partly", "no date", '{"label": "partly", "reason": "no date"}')
     assert llm.prompts == [f"{RUBRIC}\n\nQuestion: How long?\nExpected answer: 25 days from May\nAnswer: 25 days [1]"]
+
+
+def test_what_the_judge_used_is_that_of_all_its_calls() -> None:
+    replies = [Reply("hm", tokens_in=9, tokens_out=1, seconds=0.25, reused=False)]
+    replies += [Reply('{"label": "wrong"}', tokens_in=9, tokens_out=5, seconds=0.5, reused=False)]
+    found = model_judge(lambda _: replies.pop(0))("q", "e", "t")
+    assert isinstance(found, Judgement)
+    assert (found.label, found.reused) == ("wrong", False)
+    assert found.spent == {"tokens_in": 18, "tokens_out": 6, "seconds": 0.75}
+    never = model_judge(lambda _: Reply("hm", tokens_in=9, tokens_out=1, reused=False))("q", "e", "t")
+    assert isinstance(never, Judgement)
+    assert (never.label, never.reused, never.spent["tokens_in"]) == (None, False, 18)
 
 
 def test_an_unreadable_reply_is_asked_for_once_more() -> None:

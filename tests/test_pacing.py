@@ -51,7 +51,7 @@ def test_pauses_in_a_row_never_shrink_and_are_capped_unless_the_endpoint_asks_fo
 ) -> None:
     pace, found = Pace(), []
     for number, wanted in enumerate(asked):
-        seconds = pace.pause(float("inf"), wanted, first)  # as if each call went after the pause before
+        seconds = pace.pause(float("inf"), wanted, first, 0)  # as if each call went after the pause before
         assert seconds == min(LONGEST, max(wanted or 0, first * 2**number))
         found.append(seconds)
     assert pace.pauses == len(asked)
@@ -62,9 +62,9 @@ def test_pauses_in_a_row_never_shrink_and_are_capped_unless_the_endpoint_asks_fo
 def test_a_call_that_went_before_a_pause_begins_no_other_but_may_lengthen_it() -> None:
     pace = Pace()
     went = pace.wait(1, pace.round)
-    assert pace.pause(went, None, 0.1) == 0.1
-    assert pace.pause(went, None, 0.1) == 0
-    assert pace.pause(went, 0.5, 0.1) == 0
+    assert pace.pause(went, None, 0.1, 0) == 0.1
+    assert pace.pause(went, None, 0.1, 0) == 0
+    assert pace.pause(went, 0.5, 0.1, 0) == 0
     assert pace.pauses == 1
     started = time.monotonic()
     pace.wait(1, pace.round)

@@ -120,8 +120,11 @@ def test_a_run_states_what_was_reused_and_what_is_new(endpoint: Endpoint, tmp_pa
         info: dict[str, Any] = json.loads((tmp_path / name / "run.json").read_text())["replies"]
         return info
 
-    assert run("one", QUESTIONS[:3]) == {"answers": {"reused": 0, "new": 3}, "judge": {"reused": 0, "new": 3}}
-    assert run("two", QUESTIONS) == {"answers": {"reused": 3, "new": 2}, "judge": {"reused": 3, "new": 2}}
+    nobody = {"reused": 0, "new": 0, "tokens_in": 0, "tokens_out": 0}
+    for name, questions, reused, new in (("one", QUESTIONS[:3], 0, 3), ("two", QUESTIONS, 3, 2)):
+        n = len(questions)
+        each = {"reused": reused, "new": new, "tokens_in": 40 * n, "tokens_out": 9 * n}
+        assert run(name, questions) == {"rewrite": nobody, "answers": each, "judge": each}
     assert len(endpoint.calls) == 10
 
 

@@ -1,4 +1,5 @@
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import QUESTIONS, tiny_pilot
 
+from rag_pilot.analysis.cost import Usage
 from rag_pilot.answering.answerer import Reply
-from rag_pilot.building import embed_questions
+from rag_pilot.building import Variant, embed_questions
 from rag_pilot.compared import ablations
 from rag_pilot.errors import ModelError, SettingsError
 from rag_pilot.evaluation import run_eval
@@ -180,6 +182,9 @@ def test_an_entry_that_does_not_fit_is_refused_with_file_and_example(tmp_path, c
 ANSWER = "You get 25 days of annual leave a year, and " + "up to five of them can be carried over, " * 5
 
 
+QUICK = "retry_seconds = 0.01\n"
+
+
 class Model:
     """A chat completions address on this machine: `says` makes of a question (status, text)."""
 
@@ -317,7 +322,7 @@ def test_what_a_model_adds_finds_what_the_question_alone_does_not(model, tmp_pat
 def test_a_call_that_fails_is_the_error_of_its_question_and_asked_again_on_resuming(model, tmp_path):
     says = model.says
     model.says = lambda question: (500, "") if "taxi" in question else (200, "cut" if "hotel" in question else "leave")
-    pilot = model.pilot(tmp_path)
+    pilot = model.pilot(tmp_path, QUICK)
     pilot.lock_acceptance()
     run = pilot.run()
     failed = {i: a.reason for i, a in run.answers.items() if a.status == "error"}
@@ -335,7 +340,7 @@ def test_a_call_that_fails_is_the_error_of_its_question_and_asked_again_on_resum
 
 def test_where_nothing_can_be_rewritten_no_run_is_begun(model, tmp_path):
     model.says = lambda _: (500, "")
-    pilot = model.pilot(tmp_path)
+    pilot = model.pilot(tmp_path, QUICK)
     pilot.lock_acceptance()
     with pytest.raises(ModelError, match="no question could be rewritten; the first: .*InternalServerError"):
         pilot.run()
@@ -397,7 +402,7 @@ def test_a_trace_shows_what_was_searched_and_asks_no_model(model, tmp_path):
     pilot = model.pilot(tmp_path)
     pilot.lock_acceptance()
     run = pilot.run()
-    (pilot.results / "cache" / "rewrites.sqlite").unlink()
+    (pilot.results / "cache" / "rewrite.sqlite").unlink()
     model.asked.clear()
     opened = Pilot.open("tiny", tmp_path)
     result = Result(opened, run, opened.build())
@@ -448,6 +453,29 @@ def test_each_question_is_rewritten_once_in_notebooks_processes_and_audits(model
     assert len(model.asked) == len(QUESTIONS)
     model.pilot(tmp_path, "max_tokens = 99\n").search(QUESTIONS[0][1], ["all-staff"])
     assert len(model.asked) == len(QUESTIONS) + 1
+
+
+def test_the_rewriters_tokens_and_seconds_are_in_the_run_and_its_cost_and_kept_ones_are_no_time(model, tmp_path):
+    pilot = model.pilot(tmp_path)
+    pilot.lock_acceptance()
+    run = pilot.run()
+    told = json.loads((run.folder / "run.json").read_text())
+    assert told["replies"]["rewrite"] == {"reused": 0, "new": 6, "tokens_in": 6 * 40, "tokens_out": 6 * 9}
+    assert told["seconds"]["rewrite"]["measured"] == told["seconds"]["total"]["measured"] == 6
+    assert all(a.seconds["rewrite"] > 0 for a in run.answers.values())
+    assert Result(pilot, run, pilot.build()).spending().rewriting == Usage(40, 9, n=6)
+    other = Variant(pilot.settings.changed({"answer.sentences": 1}))
+    for opened in (pilot, Pilot.open("tiny", tmp_path)):  # the same program and a later one
+        again = opened.run("again", other)
+        shutil.rmtree(again.folder)
+        assert again.info["replies"]["rewrite"] == {"reused": 6, "new": 0, "tokens_in": 6 * 40, "tokens_out": 6 * 9}
+        assert again.info["seconds"]["total"]["measured"] == again.info["seconds"]["rewrite"]["measured"] == 0
+        assert again.info["seconds"]["retrieve"]["measured"] == 6
+        page = repr(tables.run(Result(opened, again, opened.build(other))))
+        assert "6 of the rewriting model's 6 replies kept from earlier calls" in page
+        assert "not in these figures: 6 of rewrite, 6 of total" in page
+        assert "To rewrite it: 40 in, 9 out (mean of 6)" in page
+    assert len(model.asked) == len(QUESTIONS)
 
 
 def test_another_rewriter_is_another_run_and_another_index_key(model, tmp_path):

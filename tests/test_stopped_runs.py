@@ -4,16 +4,22 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
-from endpoint import Endpoint, Passages, completion
+from endpoint import Endpoint, Passages, Step, completion
 
 from rag_pilot.answering.answerer import Reply
+from rag_pilot.answering.client import chat_model
+from rag_pilot.errors import ModelError, RunStoppedError
 from rag_pilot.evaluation import run_eval
 from rag_pilot.records import Question
 from rag_pilot.settings import CostTable
@@ -101,6 +107,91 @@ def test_an_interrupt_does_not_wait_for_a_pause_that_the_endpoint_asked_for(endp
     running.communicate(timeout=40)
     assert time.monotonic() - started < 20
     assert (tmp_path / "run" / "answers.jsonl").read_text().count('"answered"') == 6
+
+
+# -- a server that is gone ---------------------------------------------------------------------------------------------
+
+FINE: Step = (200, completion("25 days [1]", tokens=(0, 0)), {})
+CUT: Step = (0, b"", {})
+
+
+def forty() -> list[Question]:
+    return [Question(f"q{n}", f"how long {n}?", "25 days", "leave") for n in range(40)]
+
+
+def dying(endpoint: Endpoint, after: int, how: str) -> Callable[[dict[str, Any]], Step]:
+    """Replies to so many calls; then every connection is cut, or nobody listens any more."""
+
+    def decide(sent: dict[str, Any]) -> Step:
+        if how == "refused" and len(endpoint.calls) == after:
+            Thread(target=endpoint.close).start()
+        return FINE if len(endpoint.calls) <= after else CUT
+
+    return decide
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("how", ["cut", "refused"])
+def test_a_server_that_dies_ends_the_run_soon_and_what_was_finished_is_kept(
+    endpoint: Endpoint, tmp_path: Path, how: str, threads: int
+) -> None:
+    dead = Endpoint()
+    dead.decide = dying(dead, 6, how)
+    model = chat_model(dead.table(retry_seconds=0.1))
+    started = time.monotonic()
+    with pytest.raises(RunStoppedError, match=r"3 calls in a row did not reach the server: .*is a server running") as f:
+        run_eval(forty(), Passages(), model, threads=threads, folder=tmp_path / "run")
+    assert time.monotonic() - started < 2 * 3.1  # the waits of one call: .1 + .2 + .4 + .8 + 1.6
+    told = str(f.value)
+    kept = int(re.search(r"The run stops with (\d+) of 40 answers: they are kept", told)[1])
+    assert "\n" not in told and 5 <= kept <= 10  # a few calls may be on their way when the server goes
+    if how == "cut":
+        dead.close()
+        assert kept == 6
+    if (how, threads) == ("cut", 1):
+        assert len(dead.calls) == 6 + 6 + 2 + 2
+    endpoint.decide = lambda _: FINE
+    run = run_eval(forty(), Passages(), endpoint.model, threads=threads, folder=tmp_path / "run")
+    assert (run.info["complete"], run.info["answered"], len(endpoint.calls)) == (True, 40, 40 - kept)
+
+
+def test_calls_that_are_cut_among_others_that_come_through_stop_nothing(endpoint: Endpoint) -> None:
+    endpoint.decide = lambda _: FINE if len(endpoint.calls) % 3 == 0 else CUT  # two of three, and none asked again
+    run = run_eval(forty(), Passages(), chat_model(endpoint.table(retries=0)))
+    assert (run.info["answered"], run.errors, len(endpoint.calls)) == (13, 27, 40)
+
+
+def test_after_one_call_that_reached_nobody_the_next_is_made_again_once_and_then_as_ever(endpoint: Endpoint) -> None:
+    endpoint.steps = [CUT, CUT, CUT, CUT, FINE, CUT, CUT, FINE]
+    model = chat_model(endpoint.table(retries=2))
+    with pytest.raises(ModelError, match="asked 3 times") as fault:
+        model("first")
+    assert not isinstance(fault.value, RunStoppedError)
+    assert (model("second"), model("third"), len(endpoint.calls)) == ("25 days [1]", "25 days [1]", 8)
+
+
+def test_a_server_that_replies_however_badly_is_there(endpoint: Endpoint) -> None:
+    endpoint.decide = lambda _: (500, {}, {}) if len(endpoint.calls) % 3 == 0 else CUT
+    run = run_eval(forty(), Passages(), chat_model(endpoint.table(retries=0)))
+    assert run.errors == 40
+
+
+def test_a_host_that_never_takes_the_connection_is_one_that_was_not_reached(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_pilot.answering.client.CONNECT_SECONDS", 0.1)
+    with ExitStack() as open_, socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for _ in range(3):  # more than it takes; what follows waits at the door
+            waiting = open_.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        model = chat_model(endpoint.table(base_url=f"http://127.0.0.1:{full.getsockname()[1]}/v1", retries=0))
+        started = time.monotonic()
+        with pytest.raises(RunStoppedError, match="3 calls in a row did not reach the server"):
+            run_eval(forty(), Passages(), model)
+        assert time.monotonic() - started < 3  # not three times the timeout, which is for the reply
 
 
 @pytest.mark.parametrize(("finish", "reason"), [("length", "truncated"), ("content_filter", "filtered")])

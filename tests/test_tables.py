@@ -14,9 +14,10 @@ from tiny import SECRET, run_and_label, tiny_pilot
 
 from rag_pilot.analysis.causes import CauseCount, Pareto
 from rag_pilot.analysis.comparison import compare
-from rag_pilot.analysis.cost import StageTime, Usage
+from rag_pilot.analysis.cost import Spending, Usage
 from rag_pilot.analysis.decision import Decision, acceptance
 from rag_pilot.analysis.headline import Headline
+from rag_pilot.analysis.latency import StageTime
 from rag_pilot.analysis.measures import FourWay, Leaks, Segment
 from rag_pilot.analysis.shares import Mean, Share
 from rag_pilot.analysis.threshold import Scored, sweep
@@ -310,8 +311,8 @@ def all_pages(result: Result, one: Tried) -> dict[str, Html]:
     more = {
         "decision_table": tables.decision_table(),
         "cost_plan": tables.cost_plan(settings()),
-        "cost": tables.cost(None, settings()),
-        "cost measured": tables.cost(Usage(2600, 200, 180, 12, 8, 1), settings()),
+        "cost": tables.cost(Spending(), settings()),
+        "cost measured": tables.cost(Spending(Usage(2600, 200, 180, 12, 8, 1), Usage(90, 20, 180)), settings()),
         "index": tables.index(result.built),
         "retrievers": tables.retrievers({"keyword": result.retrieval}, {"keyword": result.leaks}),
         "retrievers audited": tables.retrievers({"k": result.retrieval}, {}, {"k": result.audit}),
@@ -617,9 +618,27 @@ def test_threshold_without_both_kinds_of_questions_shows_words_only():
 
 
 def test_cost_is_the_formula_and_not_measured_without_tokens():
-    assert "140 USD a month" in soup(tables.cost(Usage(2600, 200, 180), settings())).get_text()
-    assert "not measured" in tables.cost(None, settings())
+    assert "140 USD a month" in soup(tables.cost(Spending(Usage(2600, 200, 180)), settings())).get_text()
+    assert "not measured" in tables.cost(Spending(), settings())
     assert "140 USD" in tables.cost_plan(settings())
+
+
+def test_cost_tells_who_uses_the_tokens_and_which_price_a_lever_lacks():
+    judged = settings().changed({"judge.kind": "model", "judge.model": "j", "judge.base_url": "x"})
+    spent = Spending(Usage(2600, 200, 180), Usage(90, 20, 180), Usage(900, 100, 50))
+    page = tables.cost(spent, judged)
+    assert [row[:4] for row in grid(page, "Who uses the tokens of a question")[1:]] == [
+        ["Answering", "180", "2,600", "200"],
+        ["Rewriting the question", "180", "90", "20"],
+    ]
+    assert "146 USD a month" in soup(page).get_text()  # 140 + 10,000 x 110 x 5 / 1e6
+    assert "the judge read 50 answers with 900 tokens in and 100 out each, 0.25 USD" in soup(page).get_text()
+    rows = {row[0]: row[1:] for row in grid(page, "What each lever would save")[1:]}
+    assert rows["a small model for rewriting"][0] == "not measured"
+    assert "not known: small_input_per_million" in rows["a small model for rewriting"][1]
+    assert rows["3 passages instead of 5"][0].isdigit()
+    unknown = tables.cost(Spending(None, None, None), judged)
+    assert "What the judge used is not measured" in soup(unknown).get_text()
 
 
 def test_criteria_say_whether_they_are_locked_and_what_was_amended(pilot: Pilot):

@@ -1,7 +1,8 @@
-"""What a month costs and where the time goes, from the tokens and seconds that a run measured.
+"""What a month costs, from the tokens that a run measured.
 
-Prices and budgets are the user's, in her currency; the module knows none. Declines without a call cost nothing and are
-counted as such; answers for which the endpoint named no tokens are missing, not free.
+Prices are the user's, in her currency; the module knows none. Declines without a call cost nothing and are counted as
+such; answers for which the endpoint named no tokens are missing, not free. Tokens of a reply that was kept from an
+earlier call count: a month's questions find nothing kept.
 """
 
 from __future__ import annotations
@@ -9,13 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from ..errors import SettingsError
-from ..records import Answer
-
-P95_FROM = 20
-"""Under 20 measurements the 95th percentile is the slowest one."""
+from ..records import Answer, Verdict
+from ..settings import CostTable
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,7 @@ class Prices:
 
 @dataclass(frozen=True)
 class Usage:
-    """Mean tokens a question; `without_call` of the n questions were declined before any model was asked."""
+    """Mean tokens a question; `without_call` of the n questions needed no call, such as declines before any model."""
 
     tokens_in: float
     tokens_out: float
@@ -45,22 +42,56 @@ class Usage:
     errors: int = 0
 
 
+@dataclass(frozen=True)
+class Spending:
+    """What a run used: to answer, to rewrite questions and to grade. None: no model does, or its endpoint tells none.
+
+    Grading belongs to the pilot and to its release gate; a month's questions are rewritten and answered only.
+    """
+
+    answering: Usage | None = None
+    rewriting: Usage | None = None
+    judging: Usage | None = None
+
+
+def spending(answers: Iterable[Answer], verdicts: Iterable[Verdict] = ()) -> Spending:
+    """What a run used, the tokens of replies that were kept from earlier calls included.
+
+    A failed answer keeps nothing of what it used, its rewriting neither.
+    """
+    all_answers = list(answers)
+    judged = [v for v in verdicts if v.reused is not None]
+    fine = [a for a in all_answers if a.status != "error"]
+    rewritten = any(a.rewriting for a in fine)
+    return Spending(
+        usage(all_answers),
+        _mean([a.rewriting or None for a in fine], len(all_answers) - len(fine)) if rewritten else None,
+        _mean([v.spent or {} for v in judged]),
+    )
+
+
 def usage(answers: Iterable[Answer]) -> Usage | None:
     """The mean use of a run, None where no answer tells its tokens; failed calls and untold ones are counted apart."""
-    told, silent, free, errors = [], 0, 0, 0
+    rows: list[Mapping[str, int] | None] = []
+    errors = 0
     for answer in answers:
-        no_call = answer.reason in ("no_passage", "low_similarity")
         if answer.status == "error":
             errors += 1
-        elif answer.tokens_in or no_call:
-            told.append(answer)
-            free += no_call
+        elif answer.reason in ("no_passage", "low_similarity"):
+            rows.append(None)
         else:
-            silent += 1
-    if not told:
+            rows.append({"tokens_in": answer.tokens_in, "tokens_out": answer.tokens_out})
+    return _mean(rows, errors)
+
+
+def _mean(rows: Sequence[Mapping[str, int] | None], errors: int = 0) -> Usage | None:
+    """The mean over calls that tell their tokens, and over None: what needed no call."""
+    told = [row for row in rows if row and row.get("tokens_in")]
+    free = sum(row is None for row in rows)
+    if not (n := len(told) + free):
         return None
-    n = len(told)
-    return Usage(sum(a.tokens_in for a in told) / n, sum(a.tokens_out for a in told) / n, n, free, silent, errors)
+    into, out = (sum(row[name] for row in told) / n for name in ("tokens_in", "tokens_out"))
+    return Usage(into, out, n, free, len(rows) - n, errors)
 
 
 def monthly_cost(questions: float, used: Usage, prices: Prices, cached_tokens: float = 0) -> float:
@@ -72,75 +103,86 @@ def monthly_cost(questions: float, used: Usage, prices: Prices, cached_tokens: f
 
 @dataclass(frozen=True)
 class WhatIf:
-    """One lever and the monthly cost with it."""
+    """One lever and the monthly cost with it; or, in `missing`, what must be known to tell."""
 
     lever: str
-    cost: float
-    saved: float
-
-
-def what_if(
-    questions: float,
-    used: Usage,
-    prices: Prices,
-    shown: int,
-    fewer: int,
-    prefix_tokens: float,
-    small: Prices | None = None,
-    easy_share: float = 0.5,
-) -> list[WhatIf]:
-    """The levers on the monthly cost, cheapest to try first; estimates, each alone, from the measured mean.
-
-    `shown` passages make up the input but for `prefix_tokens` (the fixed part of the prompt); `small` are the prices
-    of a small model that could take the `easy_share` of the questions.
-    """
-    if not 0 < fewer <= shown or not 0 <= easy_share <= 1:
-        raise SettingsError(
-            f"{shown} passages, {fewer} instead, easy share {easy_share}; expected 0 < fewer <= shown, 0 to 1"
-        )
-    now = monthly_cost(questions, used, prices)
-    prefix = min(prefix_tokens, used.tokens_in)
-    leaner = replace(used, tokens_in=prefix + (used.tokens_in - prefix) * fewer / shown)
-    costs = {"as measured": now, f"{fewer} passages instead of {shown}": monthly_cost(questions, leaner, prices)}
-    if prices.cached is not None:
-        costs["stable prefix cached"] = monthly_cost(questions, used, prices, cached_tokens=prefix)
-    if small is not None:
-        routed = (1 - easy_share) * now + easy_share * monthly_cost(questions, used, small)
-        costs[f"small model for {100 * easy_share:g} % of the questions"] = routed
-    return [WhatIf(lever, cost, now - cost) for lever, cost in costs.items()]
+    cost: float | None = None
+    saved: float | None = None
+    missing: str = ""
 
 
 @dataclass(frozen=True)
-class StageTime:
-    """Seconds of one stage over the n answers that went through it; p95 only from 20 of them."""
+class Tariff:
+    """The prices of who answers, rewrites and grades, and of a small model that could; the share of easy questions."""
 
-    stage: str
-    n: int
-    p50: float | None  # None: a budget was given, and nothing was measured
-    p95: float | None
-    budget: float | None
-    within: bool | None  # None: no budget, or no p95
+    answering: Prices
+    rewriting: Prices
+    judging: Prices
+    small: Prices | None = None
+    easy_share: float | None = None
+
+    @classmethod
+    def of(cls, table: CostTable) -> Tariff:
+        """The prices in pilot.toml; a rewriter or judge without a price of its own has the answering model's."""
+
+        def named(who: str) -> Prices | None:
+            given = [getattr(table, f"{who}_{side}_per_million") for side in ("input", "output")]
+            return None if None in given else Prices(*given)
+
+        answering = Prices(table.input_per_million, table.output_per_million, table.cached_per_million)
+        plain = replace(answering, cached=None)
+        return cls(answering, named("rewrite") or plain, named("judge") or plain, named("small"), table.easy_share)
 
 
-def stage_times(answers: Iterable[Answer], budgets: Mapping[str, float]) -> list[StageTime]:
-    """p50 and p95 of every stage in the order met, `total`, then budgets without a measurement; seconds throughout.
+SMALL = "small_input_per_million and small_output_per_million"
 
-    Failed calls are left out.
+
+def what_if(
+    questions: float, spent: Spending, tariff: Tariff, shown: int, fewer: int, prefix_tokens: float
+) -> list[WhatIf]:
+    """The levers on the monthly cost, cheapest to try first; estimates, each alone, from the measured means.
+
+    `shown` passages make up the input but for `prefix_tokens` (the fixed part of the prompt). Of a lever whose price is
+    not known, `missing` names the setting. Nothing where no answer tells its tokens.
     """
-    spent: dict[str, list[float]] = {}
-    total: list[float] = []
-    for answer in answers:
-        if answer.status != "error" and answer.seconds:
-            for stage, seconds in answer.seconds.items():
-                spent.setdefault(stage, []).append(seconds)
-            total.append(sum(answer.seconds.values()))
-    if total:
-        spent["total"] = total
-    measured = [_stage(stage, seconds, budgets.get(stage)) for stage, seconds in spent.items()]
-    return measured + [StageTime(s, 0, None, None, budgets[s], None) for s in budgets if s not in spent]
+    if not 0 < fewer <= shown:
+        raise SettingsError(f"{shown} passages, {fewer} instead; expected 0 < fewer <= shown")
+    used, rewriting = spent.answering, spent.rewriting
+    if used is None:
+        return []
 
+    def month(answered: float, by: Prices | None = None) -> float:
+        return answered + (monthly_cost(questions, rewriting, by or tariff.rewriting) if rewriting else 0.0)
 
-def _stage(stage: str, seconds: Sequence[float], budget: float | None) -> StageTime:
-    p95 = float(np.percentile(seconds, 95)) if len(seconds) >= P95_FROM else None
-    within = p95 <= budget if p95 is not None and budget is not None else None
-    return StageTime(stage, len(seconds), float(np.percentile(seconds, 50)), p95, budget, within)
+    prices, small, share = tariff.answering, tariff.small, tariff.easy_share
+    answered = monthly_cost(questions, used, prices)
+    now, prefix = month(answered), min(prefix_tokens, used.tokens_in)
+    rows = [WhatIf("as measured", now, 0.0)]
+
+    def add(lever: str, cost: float | None, missing: str = "") -> None:
+        rows.append(WhatIf(lever, None, None, missing) if cost is None else WhatIf(lever, cost, now - cost))
+
+    if fewer < shown:
+        leaner = replace(used, tokens_in=prefix + (used.tokens_in - prefix) * fewer / shown)
+        add(
+            f"{fewer} {'passage' if fewer == 1 else 'passages'} instead of {shown}",
+            month(monthly_cost(questions, leaner, prices)),
+        )
+    add(
+        "a small model for rewriting",
+        month(answered, small) if small and rewriting else None,
+        SMALL if rewriting else "no rewriting that was measured",
+    )
+    cached = monthly_cost(questions, used, prices, cached_tokens=prefix)
+    add(
+        "the fixed part of the prompt cached",
+        month(cached) if prices.cached is not None else None,
+        "cached_per_million",
+    )
+    if small and share is not None:
+        routed = (1 - share) * answered + share * monthly_cost(questions, used, small)
+        add(f"a router: a small model for {100 * share:g} % of the questions", month(routed))
+    else:
+        lacking = [name for name, there in ((SMALL, small), ("easy_share", share is not None)) if not there]
+        add("a router: a small model for easy questions", None, " and ".join(lacking))
+    return rows

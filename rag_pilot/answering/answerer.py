@@ -129,11 +129,14 @@ def answer(
     of the model or the index are raised, and so is a Reply that the endpoint says is cut or empty: they are no decline.
     """
     seconds: dict[str, float] = {}
-    rewritten: dict[str, str] = {}
+    rewritten: dict[str, Any] = {}
     if isinstance(rewrite := getattr(index, "rewrite", None), Rewriter):
         rewritten = {"searched": rewrite(question), "not_rewritten": rewrite.refused(question)}
-        if (spent := rewrite.seconds(question)) is not None:
-            seconds["rewrite"] = round(spent, 4)
+        made = rewrite.made(question)
+        if made.reused is not None:
+            rewritten["rewriting"] = {n: getattr(made, n) for n in ("tokens_in", "tokens_out", "reused")}
+        if made.seconds is not None:
+            seconds["rewrite"] = round(made.seconds, 4)
     started = time.perf_counter()
     found = index.search(question, user_groups, k=k, **search)
     hits = [Hit.of(hit, number) for number, hit in enumerate(found, start=1)]

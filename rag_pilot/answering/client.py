@@ -23,6 +23,10 @@ from .context import cut_at, cut_sentence, tokens_of
 from .faults import BrokenReplyError, Fault, read_fault
 from .pacing import Pace
 
+UNREACHED = 3
+"""Calls in a row, of different prompts, that never reached the server though made again: the run ends."""
+CONNECT_SECONDS = 10.0
+"""A host that is not there says nothing: no longer is waited for the connection itself, whatever `timeout` is."""
 MISFITS = 3
 """From so many counts that fit no prompt and were no cut, a server's counts are not looked at any more."""
 PADDING = " ".join(str(n) for n in range(100)) + "\n\n"
@@ -37,7 +41,8 @@ def connect(base_url: str, key_variable: str, timeout: float, table: str) -> tup
         raise RunStoppedError(
             f"no key: set the environment variable {key_variable}, or {table}.base_url for a server of your own"
         )
-    return openai.OpenAI(api_key=key or "none", base_url=base_url or None, timeout=timeout, max_retries=0), key
+    patience = openai.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS))
+    return openai.OpenAI(api_key=key or "none", base_url=base_url or None, timeout=patience, max_retries=0), key
 
 
 def chat_model(settings: ModelTable, table: str = "answer") -> ChatModel:
@@ -63,6 +68,7 @@ class ChatModel:
             self._sent |= {"response_format": {"type": "json_schema", "json_schema": schema}}
         self._asked_for = tuple(name for name in self._sent if name != "max_tokens")
         self._misfits = 0  # counts that looked like a cut prompt and were none
+        self._unreached = 0  # calls in a row that were given up because the server was not reached
 
     @cached_property
     def _connection(self) -> tuple[Any, str]:
@@ -103,20 +109,26 @@ class ChatModel:
             went = self._pace.wait(tokens_of(prompt) + table.max_tokens, round)
             sent = self._sent
             got = self._once(prompt, sent)
+            unreached = isinstance(got, Fault) and got.unreached
+            if not unreached:
+                self._unreached = 0
             if isinstance(got, Reply):
                 self._pace.came_through()
                 return got
             if got.then == "stop":
                 raise self._stopped(got.text)
             if got.then == "pause":
-                self._pause(got, went)
+                self._pause(got, went, round)
             elif got.then == "adapt" and self._adapted(sent, got.parameter):
                 continue
-            elif got.then == "again" and tried < table.retries:
+            elif got.then == "again" and tried < (min(1, table.retries) if self._unreached else table.retries):
                 tried += 1
                 self._pace.rest(max(got.after or 0, table.retry_seconds * 2 ** (tried - 1)), round)
             else:
-                raise ModelError(got.text + (f"; asked {tried + 1} times" if tried else ""))
+                text = got.text + (f"; asked {tried + 1} times" if tried else "")
+                if unreached:
+                    self._count_unreached(text)
+                raise ModelError(text)
 
     def _once(self, prompt: str, sent: Mapping[str, Any]) -> Reply | Fault:
         """One call. What failed comes back as a Fault, so that no exception lives on that may hold the key."""
@@ -130,8 +142,16 @@ class ChatModel:
         except Exception as error:  # the library's own, and whatever a reply that is no chat completion makes of it
             return read_fault(error, key, self.settings)
 
-    def _pause(self, fault: Fault, went: float) -> None:
-        seconds = self._pace.pause(went, fault.after, self.settings.retry_seconds)
+    def _count_unreached(self, text: str) -> None:
+        """End the run where several calls in a row reached nobody; from the first on the others are soon given up."""
+        with self._lock:
+            self._unreached += 1
+            gone = self._unreached >= UNREACHED
+        if gone:
+            raise self._stopped(f"{UNREACHED} calls in a row did not reach the server: {text}")
+
+    def _pause(self, fault: Fault, went: float, round: int) -> None:
+        seconds = self._pace.pause(went, fault.after, self.settings.retry_seconds, round)
         if self._pace.pauses > self.settings.retries:
             raise self._stopped(
                 f"after {self._pace.pauses - 1} pauses the endpoint still refuses every call: {fault.text}"
@@ -149,6 +169,7 @@ class ChatModel:
 
     def _stopped(self, text: str) -> RunStoppedError:
         self.halt()
+        self._unreached = 0
         self.__dict__.pop("_connection", None)  # the next run looks for the key anew
         return RunStoppedError(f"{self.settings.model}: {text}")
 

@@ -31,6 +31,7 @@ class Fault:
     then: Literal["stop", "pause", "again", "adapt", "give up"]
     after: float | None = None
     parameter: str = ""  # that must not be sent
+    unreached: bool = False  # nobody replied at all
 
 
 def read_fault(error: Exception, key: str, settings: ModelTable) -> Fault:
@@ -53,8 +54,10 @@ def read_fault(error: Exception, key: str, settings: ModelTable) -> Fault:
         return Fault(text, "adapt", parameter=parameter)
     if status in (408, 409) or (status or 0) >= 500:
         return Fault(text, "again", _asked_wait(error))
-    if isinstance(error, openai.APIConnectionError) and not isinstance(error, openai.APITimeoutError):
-        return Fault(f"{text} (is a server running at {settings.base_url or 'its address'}?)", "again")
+    never_there = type(error.__cause__).__name__ == "ConnectTimeout"  # of whichever HTTP library openai brings
+    if isinstance(error, openai.APIConnectionError) and (never_there or not isinstance(error, openai.APITimeoutError)):
+        where = settings.base_url or "its address"
+        return Fault(f"{text} (is a server running at {where}?)", "again", unreached=True)
     if isinstance(error, openai.APITimeoutError):
         return Fault(f"{text} (timeout is {settings.timeout:g} s)", "again")
     return Fault(text, "again" if isinstance(error, BrokenReplyError | json.JSONDecodeError) else "give up")

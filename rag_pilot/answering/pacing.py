@@ -47,12 +47,14 @@ class Pace:
             self._changed.wait_for(lambda: self.round != round, min(seconds, LONGEST))
             self._go_on(round)
 
-    def pause(self, went: float, asked: float | None, first: float) -> float:
+    def pause(self, went: float, asked: float | None, first: float, round: int) -> float:
         """All calls wait: as long as was asked, and each time in a row twice as long as the time before, from `first`.
 
-        Seconds of the pause; 0 where the call `went` before the end of a pause that others had begun.
+        Seconds of the pause; 0 where the call `went` before the end of a pause that others had begun. ModelError where
+        its round was halted: what was refused of it does not hold up the next one.
         """
         with self._changed:
+            self._go_on(round)
             now = time.monotonic()
             if went < self._until:
                 self._until = max(self._until, now + min(asked or 0, LONGEST))
@@ -70,7 +72,7 @@ class Pace:
         """End all waiting, and the calls that wait."""
         with self._changed:
             self.round += 1
-            self._free, self.pauses = 0.0, 0
+            self._free, self._until, self.pauses = 0.0, 0.0, 0
             self._changed.notify_all()
 
     def _go_on(self, round: int) -> None:

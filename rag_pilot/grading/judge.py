@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -39,6 +39,7 @@ class Judgement:
     reason: str = ""
     raw: str = ""
     reused: bool | None = None  # whether the reply was kept from an earlier call; None: no model was asked
+    spent: Mapping[str, Any] = field(default_factory=dict)  # tokens_in, tokens_out and seconds of all its calls
 
 
 def offline_judge(question: str, expected: str, text: str) -> Judgement:
@@ -151,16 +152,24 @@ class ModelJudge:
     def __call__(self, question: str, expected: str, text: str) -> Judgement:
         """The model's label of an answer's text."""
         prompt = f"{RUBRIC}\n\nQuestion: {question}\nExpected answer: {expected}\nAnswer: {text}"
-        reply = ""
-        for _ in range(2):
-            reply = self.llm(prompt)
-            if (found := read_label(str(reply))) is not None:
-                return replace(found, reused=getattr(reply, "reused", None))
-        return Judgement(None, "unreadable", str(reply))
+        replies: list[str] = []
+        while len(replies) < 2:
+            replies.append(self.llm(prompt))
+            if (found := read_label(str(replies[-1]))) is not None:
+                return replace(found, reused=getattr(replies[-1], "reused", None), spent=_spent(replies))
+        last = replies[-1]
+        return Judgement(None, "unreadable", str(last), getattr(last, "reused", None), _spent(replies))
 
     def halt(self) -> None:
         """Give up the calls that wait."""
         getattr(self.llm, "halt", bool)()
+
+
+def _spent(replies: Sequence[str]) -> dict[str, Any]:
+    """What the calls took; empty where they tell nothing."""
+    if not all(hasattr(reply, "tokens_in") for reply in replies):
+        return {}
+    return {name: sum(getattr(reply, name) for reply in replies) for name in ("tokens_in", "tokens_out", "seconds")}
 
 
 def model_judge(llm: Callable[[str], str]) -> ModelJudge:

@@ -16,9 +16,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from .. import __version__
-from ..analysis.cost import Prices, StageTime, monthly_cost
+from ..analysis.cost import Tariff, monthly_cost
 from ..analysis.decision import Decision, Judgement
 from ..analysis.headline import Estimate
+from ..analysis.latency import StageTime
 from ..analysis.shares import percent
 from ..ledger import Ledger
 from ..reading import Failure, failures
@@ -233,18 +234,24 @@ def _case(failure: Failure, result: Result) -> dict[str, object]:
 
 
 def _cost(result: Result) -> str:
-    table, used = result.settings.cost, result.usage()
+    table, spent = result.settings.cost, result.spending()
+    tariff, used = Tariff.of(table), spent.answering
     if used is None:
         return (
             "No tokens were reported, so nothing is priced: the extractive answerer asks no model. "
             "With a model this line states the monthly cost."
         )
-    money = monthly_cost(table.questions_per_month, used, Prices(table.input_per_million, table.output_per_million))
+    money = monthly_cost(table.questions_per_month, used, tariff.answering)
+    rewriting = ""
+    if again := spent.rewriting:
+        money += monthly_cost(table.questions_per_month, again, tariff.rewriting)
+        rewriting = f" (and {again.tokens_in:,.0f} and {again.tokens_out:,.0f} to rewrite it)"
     absent = {"declined without a call, free": used.without_call, "without a token count": used.not_reported}
     apart = "".join(f", {n} {what}" for what, n in (absent | {"failed": used.errors}).items() if n)
     return (
         f"About {money:,.0f} {table.currency} a month for {table.questions_per_month:,} questions: "
-        f"{used.tokens_in:,.0f} tokens in and {used.tokens_out:,.0f} out a question, measured over {used.n}{apart}; "
+        f"{used.tokens_in:,.0f} tokens in and {used.tokens_out:,.0f} out a question{rewriting}, measured over "
+        f"{used.n}{apart}; "
         f"prices from pilot.toml ({table.input_per_million:g} and {table.output_per_million:g} a million tokens)."
     )
 
@@ -252,11 +259,18 @@ def _cost(result: Result) -> str:
 def _speed(times: Sequence[StageTime]) -> str:
     total = next((t for t in times if t.stage == "total"), None)
     if total is None or total.p50 is None:
-        return "No time was measured."
+        kept = (
+            f": all of {plural(total.kept, 'reply', 'replies')} were kept from earlier calls"
+            if total and total.kept
+            else ""
+        )
+        return f"No time was measured{kept}."
     words = f"Half of {plural(total.n, 'answer')} took {_time(total.p50)} or less"
     words += f", 95 % took {_time(total.p95)} or less" if total.p95 is not None else " (too few for a 95th percentile)"
     if total.budget is not None and total.within is not None:
         words += f"; the budget of {_time(total.budget)} is {'kept' if total.within else 'not kept'}"
+    if total.kept:
+        words += f" ({plural(total.kept, 'answer')} kept from earlier calls, not timed)"
     return f"{words}. Measured in this run, on this machine."
 
 

@@ -12,7 +12,7 @@ import time
 import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import ModelError, SettingsError
@@ -130,6 +130,18 @@ LONGEST, SHORT = 400, 100
 """
 
 
+@dataclass(frozen=True)
+class Rewritten:
+    """What a model made of a question: a line, or why its reply is none; and what the call took."""
+
+    line: str = ""
+    refused: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: float | None = None  # None: the reply was kept from earlier, or no model was asked
+    reused: bool | None = None  # whether the reply was kept from earlier; None: no model was asked
+
+
 class Rewriter:
     """Asks a model for a question as a search query, and appends that to what `also` makes of the question.
 
@@ -147,44 +159,67 @@ class Rewriter:
         threads: int = 1,
     ) -> None:
         self._llm, self._also, self._replies, self.threads = llm, also, replies, threads
-        self._asked: dict[str, tuple[str, str, float | None]] = {}  # question -> (line, why there is none, seconds)
+        self._asked: dict[str, Rewritten] = {}  # by question
 
     def __call__(self, question: str) -> str:
         """The question, what `also` adds, and in brackets the model's line; ModelError where the call fails."""
-        line = self._line(question)[0]
+        line = self._made(question).line
         return f"{self._also(question)} ({line})" if line and fold(line) != fold(question) else self._also(question)
 
     def refused(self, question: str) -> str:
         """Why the model's reply is not used, or empty."""
-        return self._line(question)[1]
+        return self._made(question).refused
 
-    def seconds(self, question: str) -> float | None:
-        """How long the model took; None where its reply was kept from earlier, or it was not asked."""
-        return self._line(question)[2]
+    def made(self, question: str) -> Rewritten:
+        """All that is known of it. A call is told as new once: whoever asks later, a second run, finds it kept."""
+        found = self._made(question)
+        if found.reused is False:
+            self._asked[_one_line(question)] = replace(found, seconds=None, reused=True)
+        return found
 
-    def _line(self, question: str) -> tuple[str, str, float | None]:
-        text = " ".join(question.split())  # in one line nothing can pose as the next one
-        if not words(text):
-            return "", "", None
+    def prompt(self, question: str) -> str:
+        """What the model is asked; empty where it is not asked because nothing can be searched for."""
+        text = _one_line(question)
+        return f"{INSTRUCTIONS}\n\n{json.dumps(text, ensure_ascii=False)}" if words(text) else ""
+
+    def known(self, question: str) -> Rewritten | None:
+        """What was made of a question before, or that there is nothing to make; None where a call would be needed."""
+        if not (prompt := self.prompt(question)):
+            return Rewritten()
+        if found := self._asked.get(_one_line(question)):
+            return found
+        kept = self._replies.known(prompt) if self._replies else None
+        return Rewritten(**json.loads(kept), reused=True) if kept else None
+
+    def without_calls(self, question: str) -> str:
+        """The question as it is searched, the model's line where it is known."""
+        return self(question) if self.known(question) else self._also(question)
+
+    def _made(self, question: str) -> Rewritten:
+        text = _one_line(question)
         if text not in self._asked:
-            self._asked[text] = self._ask(text)
+            self._asked[text] = self.known(question) or self._ask(question)
         return self._asked[text]
 
-    def _ask(self, question: str) -> tuple[str, str, float | None]:
-        prompt = f"{INSTRUCTIONS}\n\n{json.dumps(question, ensure_ascii=False)}"
-        known = self._replies.known(prompt) if self._replies else None
-        started = time.perf_counter()
+    def _ask(self, question: str) -> Rewritten:
+        prompt, started = self.prompt(question), time.perf_counter()
         try:
-            reply = self._llm(prompt) if known is None else known
+            reply = self._llm(prompt)
             if fault := getattr(reply, "fault", ""):  # cut, filtered
                 raise ModelError(fault)
         except ModelError as fault:
             raise type(fault)(f"the question could not be rewritten: {fault}") from None
-        spent = time.perf_counter() - started if known is None else None
-        line, why = _checked(reply, question)
-        if line and known is None and self._replies:
-            line = self._replies.keep(prompt, line)
-        return line, why, spent
+        seconds = getattr(reply, "seconds", 0.0) or time.perf_counter() - started
+        tokens = {name: getattr(reply, name, 0) for name in ("tokens_in", "tokens_out")}
+        line, why = _checked(reply, _one_line(question))
+        if line and self._replies:  # of two processes that asked at once both read what the first has kept
+            line = json.loads(self._replies.keep(prompt, json.dumps({"line": line, **tokens})))["line"]
+        return Rewritten(line, why, **tokens, seconds=seconds, reused=False)
+
+
+def _one_line(question: str) -> str:
+    """In one line nothing can pose as the next one."""
+    return " ".join(question.split())
 
 
 def _checked(reply: str, question: str) -> tuple[str, str]:

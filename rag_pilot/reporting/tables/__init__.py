@@ -10,7 +10,8 @@ from .documents import documents, inventory
 from .examples import examples
 from .failures import failures, pareto, tasks, trace
 from .indexed import index, reindexed
-from .plan import agreed, cost, cost_plan, criteria, decision, decision_table, judgements
+from .money import cost
+from .plan import agreed, cost_plan, criteria, decision, decision_table, judgements
 from .sources import composition, findings, leak_audit, retrievers, segments, writing
 from .week2 import changes, ledger, nothing, threshold, tried
 from .weights import ablations, weighings

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from ...analysis.cost import P95_FROM, StageTime
+from ...analysis.cost import Usage
 from ...analysis.headline import Estimate, Headline
+from ...analysis.latency import P95_FROM, StageTime
 from ...analysis.measures import FourWay
 from ...analysis.shares import Share, percent
 from ...grading.agreement import AGREEMENT_ABOVE, FAULTS_NEEDED, KAPPA_ABOVE, Gate
@@ -91,7 +92,7 @@ def _replies(result: Result) -> list[Html]:
     info, said = result.run.info, []
     for who, count in info.get("replies", {}).items():
         if total := count["reused"] + count["new"]:
-            whose = "the judge's" if who == "judge" else "the model's"
+            whose = {"judge": "the judge's", "rewrite": "the rewriting model's"}.get(who, "the model's")
             said.append(
                 note(f"{count['reused']} of {whose} {plural(total, 'reply', 'replies')} kept from earlier calls.")
             )
@@ -106,17 +107,23 @@ def _replies(result: Result) -> list[Html]:
 
 
 def _tokens(result: Result) -> Html:
-    used = result.usage()
-    if used is None:
-        return paragraph(f"Tokens: {NOT_MEASURED}, because no answer reports any.")
-    silent = f", {used.not_reported} answers report none" if used.not_reported else ""
-    return paragraph(
-        f"Tokens a question: {used.tokens_in:,.0f} in, {used.tokens_out:,.0f} out (mean of {used.n}{silent})."
-    )
+    spent = result.spending()
+    if spent.answering is None:
+        said = [f"Tokens: {NOT_MEASURED}, because no answer reports any."]
+    else:
+        said = [f"Tokens a question: {_used(spent.answering)}."]
+    said += [f"To rewrite it: {_used(spent.rewriting)}."] if spent.rewriting else []
+    said += [f"To grade an answer: {_used(spent.judging)}."] if spent.judging else []
+    return paragraph(" ".join(said))
+
+
+def _used(used: Usage) -> str:
+    silent = f", {used.not_reported} report none" if used.not_reported else ""
+    return f"{used.tokens_in:,.0f} in, {used.tokens_out:,.0f} out (mean of {used.n}{silent})"
 
 
 def stages(times: list[StageTime]) -> Html:
-    """Time per stage against the budgets, in milliseconds."""
+    """Time per stage against the budgets, in milliseconds; how many replies were kept from earlier calls."""
 
     def state(t: StageTime) -> object:
         if t.within is None:
@@ -124,10 +131,13 @@ def stages(times: list[StageTime]) -> Html:
         return tag("within" if t.within else "over", "good" if t.within else "bad")
 
     rows = [(t.stage, t.n, _ms(t.p50), _ms(t.p95), _ms(t.budget, "none"), state(t)) for t in times]
+    kept = {t.stage: t.kept for t in times if t.kept}
+    old = ", ".join(f"{n} of {stage}" for stage, n in kept.items())
+    told = f" Kept from earlier calls, so that nobody waited for them, and not in these figures: {old}." if old else ""
     return join(
         [
             table("Time per stage", ("Stage", "Answers", "Half under", "95 % under", "Budget", "Within it"), rows),
-            note(f"Measured in this run, on this machine. The 95 % figure needs {P95_FROM} answers."),
+            note(f"Measured in this run, on this machine. The 95 % figure needs {P95_FROM} answers.{told}"),
         ]
     )
 

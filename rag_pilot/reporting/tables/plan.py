@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...analysis.cost import Prices, Usage, monthly_cost, what_if
+from ...analysis.cost import Prices, Usage, monthly_cost
 from ...analysis.decision import Decision, Judgement
-from ...answering.answerer import instructed
 from ...lock import as_locked
 from ...settings import Settings
-from ..html import NOT_MEASURED, Html, element, join, listing, note, paragraph, section, table, tag
+from ..html import NOT_MEASURED, Html, element, listing, note, paragraph, section, table, tag
 from ..words import DECISION, MEASURE, plain, plural
-
-CHARACTERS_PER_TOKEN = 4
-"""Rule of thumb for English prose, used for the fixed part of the prompt only."""
 
 STATE = {"met": "good", "not met": "bad", "not decided": "open"}
 
@@ -173,44 +169,3 @@ def decision(found: Decision) -> Html:
     """What follows from the pilot, in a word, and why."""
     word, meaning = DECISION.get(found.verdict, (found.verdict, ""))
     return section(paragraph(word, kind="big"), meaning, listing(plain(reason) for reason in found.reasons))
-
-
-def cost(used: Usage | None, settings: Settings) -> Html:
-    """What a month costs at the measured tokens, and what each lever would save."""
-    own = settings.cost
-    if used is None:
-        return section(
-            paragraph(element("strong", "Cost of the model: "), f"{NOT_MEASURED}."),
-            "No answer of this run reports tokens. The extractive answerer asks no model and costs nothing a question.",
-        )
-    prices = Prices(own.input_per_million, own.output_per_million)
-    shown, fixed = settings.retrieval.k, len(instructed(settings.answer.instructions)) / CHARACTERS_PER_TOKEN
-    levers = what_if(
-        own.questions_per_month,
-        used,
-        prices,
-        shown,
-        max(1, round(shown * 5 / 8)),
-        fixed,
-    )
-    money = levers[0].cost
-    rows = [(w.lever, f"{w.cost:,.0f}", f"{w.saved:,.0f}") for w in levers]
-    absent = [
-        f"{plural(used.without_call, 'question')} declined before any model was asked: no tokens"
-        if used.without_call
-        else "",
-        f"{plural(used.not_reported, 'answer')} without reported tokens, not in the mean" if used.not_reported else "",
-        f"{plural(used.errors, 'failed call')}, not in the mean" if used.errors else "",
-    ]
-    return section(
-        paragraph(f"{money:,.0f} {own.currency} a month", kind="big"),
-        f"{own.questions_per_month:,} questions a month, {used.tokens_in:,.0f} tokens in and {used.tokens_out:,.0f} "
-        f"out on average over {plural(used.n, 'question')}, {own.input_per_million:.2f} and "
-        f"{own.output_per_million:.2f} {own.currency} a million.",
-        table(
-            "What each lever would save, alone (estimates)",
-            ("Lever", f"{own.currency} a month", f"{own.currency} saved"),
-            rows,
-        ),
-        note(join([a for a in absent if a], "; ") + ".") if any(absent) else None,
-    )
