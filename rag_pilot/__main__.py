@@ -216,7 +216,7 @@ def _trace(args: argparse.Namespace) -> int:
 
 def _stored(pilot: Pilot, name: str | None) -> Result:
     """A run on disk by its folder's name (None: the latest), with its index; nothing is asked."""
-    from .building import Variant
+    from .building import SEARCHING, Variant
     from .results import Result
     from .runs import open_run
 
@@ -228,7 +228,7 @@ def _stored(pilot: Pilot, name: str | None) -> Result:
         raise DataError(f"no run {name!r} of pilot {pilot.name}; runs are: {listed}" if name else f"runs: {listed}")
     run = open_run(known[name or latest].parent, pilot.questions)
     config = run.info.get("config", {})
-    set_ = {f"{t}.{k}": v for t in ("passages", "retrieval", "rewrite", "answer") for k, v in config.get(t, {}).items()}
+    set_ = {f"{t}.{k}": v for t in ("passages", *SEARCHING, "answer") for k, v in config.get(t, {}).items()}
     variant = Variant(pilot.settings.changed(set_), tuple(config.get("changes", ())))
     return Result(pilot, run, pilot.build(variant))
 

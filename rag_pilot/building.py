@@ -15,6 +15,7 @@ from typing import Any
 
 from . import __version__
 from .answering.client import ChatModel
+from .answering.endpoints import EmbeddingModel, RerankingModel
 from .corpus.documents import Documents
 from .corpus.passages import Splitter, prefix_of, question_above, split_documents
 from .errors import DataError, ModelError, RunStoppedError
@@ -22,7 +23,7 @@ from .identity import fingerprint
 from .progress import progress
 from .records import Document, Passage, Question
 from .retrieval.cache import CachedEmbedding
-from .retrieval.embedding import Embedding, token_counter
+from .retrieval.embedding import Embedding, Model, load_embedding, token_counter
 from .retrieval.fusion import Fusion
 from .retrieval.hybrid import HybridIndex
 from .retrieval.keyword import tokenizer
@@ -33,6 +34,9 @@ from .retrieval.rerank import Reranker, cross_encoder
 from .retrieval.rewrite import Rewrite, Rewriter, expander
 from .retrieval.stored import open_index, save_index, saved_manifest
 from .settings import Settings
+
+SEARCHING = ("retrieval", "embedding", "rewrite", "rerank")
+"""The tables of pilot.toml that decide what is found."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def manifest_of(settings: Settings, documents: Sequence[Document], embedding: Em
 
 def key_of(manifest: Manifest, settings: Settings, glossary: Mapping[str, Sequence[str]]) -> str:
     """All that an index and what it finds depend on, but for who may open what."""
-    return fingerprint([manifest.fingerprint, settings.fingerprint("retrieval", "rewrite"), glossary])
+    return fingerprint([manifest.fingerprint, settings.fingerprint(*SEARCHING), glossary])
 
 
 def rewriter(settings: Settings, glossary: Mapping[str, Sequence[str]], cache_folder: Path) -> Rewrite:
@@ -99,6 +103,28 @@ def rewriter(settings: Settings, glossary: Mapping[str, Sequence[str]], cache_fo
         return expand
     replies = Replies(cache_folder / "rewrite.sqlite", table.asked_by)
     return Rewriter(ChatModel(table, "rewrite"), expand, replies, table.concurrency)
+
+
+def embedding_of(settings: Settings) -> Embedding:
+    """The embedding of those settings: the one behind an address where there is one, else by its name.
+
+    At an address one name can stand for another model: address, revision and dimensions are its revision here.
+    """
+    table = settings.embedding
+    if table.kind == "none":
+        return load_embedding(settings.retrieval.embedding, settings.retrieval.precision)
+    model = Model(table.model, table.query_prefix, table.passage_prefix, max_tokens=table.window)
+    revision = fingerprint([table.base_url, table.revision, table.dimensions])
+    return Embedding(model, EmbeddingModel(table), revision=revision)
+
+
+def reranker(settings: Settings, cache_folder: Path) -> Reranker | None:
+    """The reranker of those settings: the one behind an address where there is one, else a cross-encoder, or None."""
+    find, table = settings.retrieval, settings.rerank
+    if table.kind == "model":
+        replies = Replies(cache_folder / "rerank.sqlite", table.asked_by)
+        return Reranker(RerankingModel(table, replies), find.rerank_depth)
+    return Reranker(cross_encoder(find.rerank), find.rerank_depth) if find.rerank else None
 
 
 def split(settings: Settings, documents: Sequence[Document], known: Mapping[str, list[Passage]]) -> list[Passage]:
@@ -187,7 +213,7 @@ def _how(settings: Settings, embedding: CachedEmbedding, rewrite: Rewrite) -> di
         "rewrite": rewrite,
         "fusion": Fusion(find.fusion, find.dense_weight),
         "merging": Merging(find.per_document, find.per_text),
-        "reranker": Reranker(cross_encoder(find.rerank), find.rerank_depth) if find.rerank else None,
+        "reranker": reranker(settings, embedding.folder),
     }
 
 

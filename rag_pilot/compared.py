@@ -157,7 +157,9 @@ def _turned(settings: Settings, glossary: bool) -> dict[str, Any]:
         other["retrieval.glossary"] = not find.glossary
     if settings.rewrite.kind != "none":
         other["rewrite.kind"] = "none"
-    if find.rerank:
+    if settings.rerank.kind != "none":
+        other["rerank.kind"] = "none"
+    elif find.rerank:
         other["retrieval.rerank"] = ""
     other["retrieval.per_text"] = 0 if find.per_text == 1 else 1
     other["retrieval.per_document"] = 0 if find.per_document else 1

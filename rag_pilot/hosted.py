@@ -12,7 +12,7 @@ from collections.abc import Collection
 from pathlib import PurePosixPath
 from typing import Any
 
-from .answering.client import connect
+from .answering.calls import connect
 from .answering.faults import cause_of
 from .errors import AccessError, DataError, ModelError
 from .records import Hit

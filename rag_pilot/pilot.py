@@ -17,7 +17,17 @@ from . import __version__
 from .analysis.sample import seeded_order
 from .analysis.sensitivity import can_detect
 from .answering.answerer import instructed, prompt_hash
-from .building import Built, Variant, embed_questions, key_of, manifest_of, open_or_build, rewriter
+from .building import (
+    SEARCHING,
+    Built,
+    Variant,
+    embed_questions,
+    embedding_of,
+    key_of,
+    manifest_of,
+    open_or_build,
+    rewriter,
+)
 from .corpus.checks import Finding, check_questions
 from .corpus.documents import Documents, why_stale
 from .corpus.grouping import Groups, group_questions
@@ -35,7 +45,7 @@ from .models import answerer, at_once, check_models, judge_of
 from .records import Document, Question
 from .reindex import Reindexed, check_accepted, found_by, gate
 from .retrieval.cache import CachedEmbedding
-from .retrieval.embedding import cheap_counter, load_embedding
+from .retrieval.embedding import cheap_counter
 from .retrieval.hybrid import Hits
 from .retrieval.keyword import tokenizer
 from .retrieval.manifest import document_hashes
@@ -156,7 +166,7 @@ class Pilot:
         try:
             if table.method == "keyword":
                 raise ModelError("this pilot searches by keywords alone")
-            embedding = CachedEmbedding(load_embedding(table.embedding, table.precision), self.results / "cache")
+            embedding = CachedEmbedding(embedding_of(self.settings), self.results / "cache")
             return group_questions(self.questions, embedding.queries, embedding.model.name, embedding.model.alike)
         except ModelError as fault:
             return group_questions(self.questions, None, str(fault))
@@ -200,8 +210,7 @@ class Pilot:
         settings, documents = variant.settings, self.documents(variant.changes)
         if not documents.documents:
             raise DataError(f"{self.data / 'documents'} holds no readable document; `rag-pilot check` says why")
-        table = settings.retrieval
-        embedding = CachedEmbedding(load_embedding(table.embedding, table.precision), self.results / "cache")
+        embedding = CachedEmbedding(embedding_of(settings), self.results / "cache")
         manifest, glossary = manifest_of(settings, documents.documents, embedding), self.glossary(variant)
         key = key_of(manifest, settings, glossary)
         built = self._built.get(key)
@@ -229,9 +238,7 @@ class Pilot:
     @property
     def _index_key(self) -> str:
         """Of the index of pilot.toml as it is now, which need not have been built."""
-        table = self.settings.retrieval
-        embedding = load_embedding(table.embedding, table.precision)
-        manifest = manifest_of(self.settings, self.documents().documents, embedding)
+        manifest = manifest_of(self.settings, self.documents().documents, embedding_of(self.settings))
         return key_of(manifest, self.settings, self.glossary(self.baseline))
 
     def glossary(self, variant: Variant) -> dict[str, tuple[str, ...]]:
@@ -256,7 +263,7 @@ class Pilot:
         return {
             "version": __version__,
             "prompt": prompt_hash(instructed(settings.answer.instructions)),
-            **settings.deciding("passages", "retrieval", "rewrite", "answer"),
+            **settings.deciding("passages", *SEARCHING, "answer"),
             "languages": list(settings.pilot.languages),
             "changes": list(variant.changes),
             "documents": fingerprint(document_hashes(documents)),

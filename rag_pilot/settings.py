@@ -157,6 +157,7 @@ HOW_CALLED = frozenset(
         "tokens_per_minute",
         "retries",
         "retry_seconds",
+        "batch",
     }
 )
 """Settings of a model that no answer depends on: a run goes on where one of them was changed."""
@@ -167,6 +168,24 @@ class RewriteTable(ModelTable):
 
     kind: Literal["none", "model"] = "none"
     max_tokens: int = Field(200, ge=1)
+    timeout: float = Field(30.0, gt=0)  # seconds
+
+
+class EmbeddingTable(ModelTable):
+    """An embedding behind an address, in place of retrieval.embedding; see answering/endpoints.py."""
+
+    kind: Literal["none", "model"] = "none"
+    batch: int = Field(64, ge=1)  # texts in one call
+    window: int = Field(512, ge=16)  # tokens of one text that the model reads; a longer passage is cut into several
+    dimensions: int = Field(0, ge=0)  # asked for; 0: the model's own
+    query_prefix: str = ""
+    passage_prefix: str = ""
+
+
+class RerankTable(ModelTable):
+    """A reranker behind an address (POST /rerank), in place of retrieval.rerank; see answering/endpoints.py."""
+
+    kind: Literal["none", "model"] = "none"
     timeout: float = Field(30.0, gt=0)  # seconds
 
 
@@ -252,7 +271,9 @@ class Settings(_Table):
     documents: DocumentsTable = DocumentsTable()
     passages: PassageTable = PassageTable()
     retrieval: RetrievalTable = RetrievalTable()
+    embedding: EmbeddingTable = EmbeddingTable()
     rewrite: RewriteTable = RewriteTable()
+    rerank: RerankTable = RerankTable()
     answer: AnswerTable = AnswerTable()
     judge: JudgeTable = JudgeTable()
     hosted: HostedTable = HostedTable()

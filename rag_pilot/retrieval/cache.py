@@ -32,9 +32,9 @@ class CachedEmbedding(Embedding):
     """
 
     def __init__(self, embedding: Embedding, folder: Path) -> None:
-        super().__init__(embedding.model, embedding._encode, embedding.precision)
+        super().__init__(embedding.model, embedding._encode, embedding.precision, embedding._told_revision)
         self._own = embedding._own
-        self._folder = folder
+        self.folder = folder
         self._lock = Lock()
         self.computed = 0
 
@@ -42,7 +42,7 @@ class CachedEmbedding(Embedding):
     def path(self) -> Path:
         """The file of this model, revision and precision."""
         parts = (self.model.name, self.revision[:12], "" if self.precision == "float32" else self.precision)
-        return self._folder / (re.sub(r"[^\w.-]", "_", "@".join(part for part in parts if part)) + ".sqlite")
+        return self.folder / (re.sub(r"[^\w.-]", "_", "@".join(part for part in parts if part)) + ".sqlite")
 
     def _vectors(self, texts: list[str]) -> Vectors:
         keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:12] for text in texts]
@@ -57,8 +57,9 @@ class CachedEmbedding(Embedding):
                 found[places[key]] = np.frombuffer(vector, dtype="<f4")
                 del missing[key]
             waiting = list(missing)
-            for at in range(0, len(waiting), AT_ONCE):
-                part = waiting[at : at + AT_ONCE]
+            at_once = getattr(self._encode, "at_once", AT_ONCE)
+            for at in range(0, len(waiting), at_once):
+                part = waiting[at : at + at_once]
                 fresh = super()._vectors([texts[places[key][0]] for key in part])
                 width = width or fresh.shape[-1]
                 if fresh.shape != (len(part), width) or not np.isfinite(fresh).all():

@@ -79,17 +79,24 @@ class Embedding:
     """
 
     def __init__(
-        self, model: Model, encode: Callable[[list[str]], Any] | None = None, precision: str = "float32"
+        self,
+        model: Model,
+        encode: Callable[[list[str]], Any] | None = None,
+        precision: str = "float32",
+        revision: str = "",
     ) -> None:
-        self.model, self.precision = model, precision
+        self.model, self.precision, self._told_revision = model, precision, revision
         self._encode = encode
         self._own = encode is not None  # a function of the caller's: no files whose revision could be known
 
     @cached_property
     def revision(self) -> str:
-        """The revision of the model (see `revision_of`); a model of a hub that is not here yet is fetched first."""
+        """The revision of the model (see `revision_of`), or what was told of a function of the caller's.
+
+        A model of a hub that is not here yet is fetched first.
+        """
         if self._own:
-            return ""
+            return self._told_revision
         known = revision_of(self.model.name)
         if known is None:
             self._encode = self._loaded()
