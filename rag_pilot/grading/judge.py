@@ -170,17 +170,27 @@ def read_label(reply: str) -> Judgement | None:
 
     Two different labels, an unknown one, a repeated key or a cut object are unreadable: never a guess from a substring.
     """
-    before, brace, rest = reply.partition("{")
-    fields: list[tuple[str, Any]] = []
-    if brace:
-        try:
-            fields, end = json.JSONDecoder(object_pairs_hook=list).raw_decode(brace + rest)
-        except (ValueError, RecursionError):
-            return None
-        rest = rest[end - 1 :]
-        if "{" in rest or sum(key == "label" for key, _ in fields) != 1:
-            return None
+    before, brace, _ = reply.partition("{")
+    fields, rest = _object(reply) if brace else ([], "")
+    if fields is None or brace and sum(key == "label" for key, _ in fields) != 1:
+        return None
     labels = {str(value).strip().lower() for key, value in fields if key == "label"}
     labels |= {match[1].lower() for line in f"{before}\n{rest}".splitlines() if (match := _LABEL_LINE.fullmatch(line))}
     reason = next((str(value) for key, value in fields if key == "reason"), "")
     return Judgement(labels.pop(), reason, reply) if len(labels) == 1 and labels <= set(JUDGE_LABELS) else None
+
+
+def read_object(reply: str) -> list[tuple[str, Any]] | None:
+    """The fields of a reply's one JSON object, in order and repeated ones too; None where there is not just one."""
+    return _object(reply)[0]
+
+
+def _object(reply: str) -> tuple[list[tuple[str, Any]] | None, str]:
+    """The fields of the one object and what stands behind it; None for no object, a cut one, or two."""
+    _, brace, rest = reply.partition("{")
+    try:
+        fields, end = json.JSONDecoder(object_pairs_hook=list).raw_decode(brace + rest)
+    except (ValueError, RecursionError):
+        return None, ""
+    rest = rest[end - 1 :]
+    return (None if "{" in rest else fields), rest
