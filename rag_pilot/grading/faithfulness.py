@@ -86,7 +86,8 @@ _FILLERS = stems(
     " oui non bonjour merci désolé désolée malheureusement tak nie dziękuję proszę przepraszam niestety ja nein leider"
 )
 _OF_ITSELF = re.compile(
-    r"\bi(?:['’]m| am) (?:unable|not able|not sure|sorry)|\bi (?:can ?not|can['’]t|do(?: not|n['’]t)|could(?: not|n['’]t))\b"
+    r"\bi(?:['’]m| am) (?:unable|not able|not sure|sorry)"
+    r"|\bi (?:can ?not|can['’]t|do(?: not|n['’]t)|could(?: not|n['’]t))\b"
     r"|\bje (?:ne (?:peux|sais|dispose)|suis désolée?)|\bnie (?:mogę|wiem|jestem w stanie)\b|przykro mi|ich kann nicht",
     re.I,
 )

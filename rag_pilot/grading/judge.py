@@ -62,6 +62,27 @@ def offline_judge(question: str, expected: str, text: str) -> Judgement:
     return best
 
 
+def features(question: str, expected: str, text: str) -> tuple[float, ...]:
+    """What the offline judge looks at, as numbers from 0 to 1, for a model that is fitted to labels.
+
+    Its label (wrong 0, none .25, partly .5, correct 1); the share of the expected answer's words, those of the question
+    left out where others remain, that the text holds; the share of the text's words that the expected answer holds;
+    the share of its numbers (1 where it has none); whether one says yes and the other no; whether one alone says that
+    it cannot answer.
+    """
+    label, said, wanted = offline_judge(question, expected, text).label, _plain(text), _plain(expected)
+    asked = {word[:5] for word in _words(question)}
+    words, held, numbers = _words(wanted), _words(said), _numbers(wanted) - _numbers(question)
+    return (
+        {"wrong": 0.0, "partly": 0.5, "correct": 1.0}.get(label or "", 0.25),
+        _held([word for word in words if word[:5] not in asked] or words, held),
+        _held(held, words),
+        len(numbers & _numbers(said)) / len(numbers) if numbers else 1.0,
+        float({_POLARITY.get(_first(wanted)), _POLARITY.get(_first(said))} == {True, False}),
+        float(("own_words" in flags_of(said)) != ("own_words" in flags_of(wanted))),
+    )
+
+
 _ORDER = (None, "wrong", "partly", "correct")
 _POLARITY = dict.fromkeys(("yes", "oui", "tak", "ja", "si"), True) | dict.fromkeys(("no", "non", "nie", "nein"), False)
 _TOKENS = tokenizer(("en", "fr", "pl"))
