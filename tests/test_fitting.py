@@ -14,8 +14,26 @@ from rag_pilot.records import JUDGE_LABELS, Answer, Label, Question, Verdict
 from rag_pilot.reporting import tables
 from rag_pilot.results import Result
 
-WORDS = """amber birch cedar delta ember fjord grove heron iris jade koala lemon maple night olive pearl quail
-raven""".split()
+WORDS = [
+    "amber",
+    "birch",
+    "cedar",
+    "delta",
+    "ember",
+    "fjord",
+    "grove",
+    "heron",
+    "iris",
+    "jade",
+    "koala",
+    "lemon",
+    "maple",
+    "night",
+    "olive",
+    "pearl",
+    "quail",
+    "raven",
+]
 
 
 def a_run(n, seed=1):
