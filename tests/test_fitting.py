@@ -14,26 +14,10 @@ from rag_pilot.records import JUDGE_LABELS, Answer, Label, Question, Verdict
 from rag_pilot.reporting import tables
 from rag_pilot.results import Result
 
-WORDS = [
-    "amber",
-    "birch",
-    "cedar",
-    "delta",
-    "ember",
-    "fjord",
-    "grove",
-    "heron",
-    "iris",
-    "jade",
-    "koala",
-    "lemon",
-    "maple",
-    "night",
-    "olive",
-    "pearl",
-    "quail",
-    "raven",
-]
+WORDS = sorted(
+    {"amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "iris", "jade", "koala", "lemon"}
+    | {"maple", "night", "olive", "pearl", "quail", "raven"}
+)
 
 
 def a_run(n, seed=1):
@@ -59,22 +43,30 @@ def agreement(said, labels):
     return float(np.mean([said[i] == given.label for i, given in labels.items()]))
 
 
-def test_with_labels_drawn_by_chance_only_the_in_sample_fit_looks_good_and_it_is_not_used():
+def test_with_labels_drawn_by_chance_the_fit_looks_good_on_its_own_rows_and_out_of_fold_it_does_not():
     inside, outside = [], []
     for seed in range(12):
-        questions, answers, verdicts = a_run(45, seed)
-        rng = random.Random(seed)
-        labels = labels_of(answers, answers, lambda _, rng=rng: rng.choice(JUDGE_LABELS))
-        found = fitted(questions, answers, verdicts, labels)
-        outside.append(agreement({i: v.label for i, v in found.verdicts.items()}, labels))
-        assert len(found.out_of_fold) == found.labels + found.unclear == 45
+        rng = np.random.default_rng(seed)
+        x, y = rng.normal(size=(45, 12)), rng.choice(JUDGE_LABELS, 45).tolist()
+        inside.append(np.mean([a == b for a, b in zip(predicted(x, y, x), y, strict=True)]))
+        outside.append(np.mean([a == b for a, b in zip(out_of_fold(x, y, range(45)), y, strict=True)]))
+    assert np.mean(inside) > 0.55
+    assert np.mean(outside) < 0.42  # chance is a third
 
-        x = np.array([features(q.question, q.expected, answers[q.id].text) for q in questions])
-        said = predicted(x, [labels[q.id].label for q in questions], x)
-        inside.append(agreement(dict(zip((q.id for q in questions), said, strict=True)), labels))
-    assert np.mean(inside) > 0.45
-    assert np.mean(outside) < 0.40  # chance is a third
-    assert np.mean(inside) - np.mean(outside) > 0.1
+
+def test_the_verdicts_of_labelled_answers_are_those_out_of_fold_and_not_the_flattering_ones():
+    questions, answers, verdicts = a_run(45)
+    rng = random.Random(3)
+    labels = labels_of(answers, answers, lambda _: rng.choice(JUDGE_LABELS))
+    found = fitted(questions, answers, verdicts, labels)
+    x = np.array([features(q.question, q.expected, answers[q.id].text) for q in questions])
+    y = [labels[q.id].label for q in questions]
+    ids = [q.id for q in questions]
+    said = [found.verdicts[i].judged for i in ids]
+    assert said == out_of_fold(x, y, groups_of([q.question for q in questions]))
+    assert agreement(dict(zip(ids, said, strict=True)), labels) < agreement(
+        dict(zip(ids, predicted(x, y, x), strict=True)), labels
+    )
 
 
 def test_an_answer_is_never_in_the_fit_that_labels_it():
@@ -100,7 +92,7 @@ def test_near_duplicate_questions_share_a_fold():
     y = np.repeat(rng.choice(["correct", "wrong"], 20), 2).tolist()
     apart, together = list(range(40)), [k // 2 for k in range(40)]
     right = [sum(a == b for a, b in zip(out_of_fold(x, y, g), y, strict=True)) for g in (apart, together)]
-    assert right[0] > right[1] + 8
+    assert right[0] > right[1] + 4
 
 
 def test_under_thirty_labels_or_with_one_label_the_fixed_weights_stay():
