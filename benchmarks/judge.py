@@ -14,6 +14,11 @@ Figures, with JUDGE one of offline, model, always, contains, f1, recall: kappa, 
 unreadable (share), each .SET.JUDGE; kappa_low and agreement_low, the gate's one-sided 95 % bounds; n.SET;
 kappa.SET.best_baseline. Of mtrag_human, kappa and agreement .humans (two annotators against each other) and
 .human_label (one against the label that the means of all three make), and the same _faithful, on faithful or not.
+faithful.mtrag_human.JUDGE is kappa on faithful or not, JUDGE one of offline (supported claims / claims, at least
+FAITHFUL), model (--pilot, where its judge.scores is model), always, overlap (share of the answer's words that its
+passages hold, the cut-off of the even half) and humans; .best_baseline, undefined.mtrag_human.JUDGE (share without
+a claim), faithful_agreement, faithful_low (one-sided 95 % bound of kappa). The answers of that set cite nothing, so
+each claim is held against all passages of its question.
 A kappa that is undefined (one of the two used a single label) is no figure. What is unreadable is in no kappa. The
 bounds take answers for independent; several answers to one question are not quite, and the truth is a little wider.
 """
@@ -26,7 +31,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -37,11 +42,13 @@ from sklearn.metrics import cohen_kappa_score
 from rag_pilot.analysis.intervals import wilson
 from rag_pilot.files import read_jsonl
 from rag_pilot.grading.agreement import Gate, Pair, cohen_kappa, gate
+from rag_pilot.grading.faithfulness import FAITHFUL, Checked, claims_of, faithfulness
 from rag_pilot.grading.judge import Judge, Judgement, offline_judge
 from rag_pilot.identity import fold_word
 from rag_pilot.ledger import Ledger
+from rag_pilot.models import scorer_of
 from rag_pilot.pilot import Pilot
-from rag_pilot.records import JUDGE_LABELS
+from rag_pilot.records import JUDGE_LABELS, Hit
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
@@ -184,6 +191,53 @@ def humans(data: Path, even: bool) -> dict[str, list[Pair]]:
     return found
 
 
+# -- faithful or not ---------------------------------------------------------------------------------------------------
+
+
+def faithful_figures(data: Path, even: bool, llm: Callable[[str], str] | None) -> dict[str, float]:
+    """Print faithful or not by every judge against people on mtrag_human; the figures of it."""
+    rows = [row for _, row in read_jsonl(data / "mtrag_human" / "labels.jsonl")]
+    halves = [Row(row["id"].rpartition("|")[0], "", (), "", "").even for row in rows]
+    people = ["correct" if row["faithful"] else "wrong" for row in rows]
+    shares = [overlap(row) for row in rows]
+    grid = [n / 20 for n in range(1, 21)]
+
+    def kappa(at: float) -> float:
+        return cohen_kappa([(p, cut(s, at, at)) for p, s, h in zip(people, shares, halves, strict=True) if h]) or -1.0
+
+    best = max(grid, key=kappa)
+    asked = [n for n, half in enumerate(halves) if half == even]
+    said: dict[str, list[Label]] = {"offline": [faithful_label(checked(rows[n], None)) for n in asked]}
+    if llm is not None:
+        said["model"] = [faithful_label(checked(rows[n], llm)) for n in asked]
+    said |= {"always": ["correct"] * len(asked), "overlap": [cut(shares[n], best, best) for n in asked]}
+    figures, baselines = dict[str, float](), []
+    for judge, labels in said.items():
+        found = report("mtrag faithf", judge, [(people[n], label) for n, label in zip(asked, labels, strict=True)])
+        for figure, name in (("kappa", "faithful"), ("agreement", "faithful_agreement"), ("kappa_low", "faithful_low")):
+            if f"{figure}.mtrag faithf.{judge}" in found:
+                figures[f"{name}.mtrag_human.{judge}"] = found[f"{figure}.mtrag faithf.{judge}"]
+        figures[f"undefined.mtrag_human.{judge}"] = found[f"unreadable.mtrag faithf.{judge}"]
+        if judge in ("always", "overlap"):
+            baselines.append(figures.get(f"faithful.mtrag_human.{judge}"))
+    known = [value for value in baselines if value is not None]
+    return figures | ({"faithful.mtrag_human.best_baseline": max(known)} if known else {})
+
+
+def overlap(row: dict[str, Any]) -> float:
+    return recall(row["answer"], " ".join(p["text"] for p in row["passages"]))
+
+
+def checked(row: dict[str, Any], llm: Callable[[str], str] | None) -> Checked:
+    hits = [Hit.of({"id": p["id"], "doc": "", "text": p["text"]}, n) for n, p in enumerate(row["passages"])]
+    claims = [replace(claim, cited=tuple(range(1, len(hits) + 1))) for claim in claims_of(row["answer"])]
+    return faithfulness(row["question"], claims, hits, llm)
+
+
+def faithful_label(found: Checked) -> Label:
+    return None if found.value is None else cut(found.value, FAITHFUL, FAITHFUL)
+
+
 # -- report ----------------------------------------------------------------------------------------------------------
 
 
@@ -263,9 +317,14 @@ def main() -> int:
         if baselines:
             figures[f"kappa.{name}.best_baseline"] = max(baselines.values())
         if name == "mtrag_human":
+            figures |= faithful_figures(
+                arguments.data, arguments.even, scorer_of(pilot.settings, pilot.results / "cache") if pilot else None
+            )
             for who, both in humans(arguments.data, arguments.even).items():
                 kappa, agreement = cohen_kappa(both), float(np.mean([a == b for a, b in both]))
                 figures[f"kappa.{name}.{who}"] = None if kappa is None else round(kappa, 4)
+                if who == "humans_faithful":
+                    figures[f"faithful.{name}.humans"] = figures[f"kappa.{name}.{who}"]
                 figures[f"agreement.{name}.{who}"] = round(agreement, 4)
                 print(f"{name:12} {who:21} kappa {shown(kappa)}, agreement {agreement:.2f}")
         print_confusion(name, gate(pairs, SEED))

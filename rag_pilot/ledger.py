@@ -253,7 +253,7 @@ def _stands(line: Mapping[str, Any]) -> str:
 
 def _judged(result: Result) -> dict[str, bool]:
     """Right or not by the judge, where it has labelled this very text."""
-    labels = {i: judge_label(a, result.run.verdicts.get(i)) for i, a in result.run.answers.items()}
+    labels = {i: judge_label(a, result.verdicts.get(i)) for i, a in result.run.answers.items()}
     return {i: label == "correct" for i, label in labels.items() if label}
 
 

@@ -12,6 +12,7 @@ from .answering.extractive import extractive
 from .answering.remembered import remembered
 from .answering.start import check_model
 from .grading.judge import SHAPE, Judge, model_judge, offline_judge, read_label
+from .grading.sorting import read_sorted
 from .settings import ModelTable, Settings
 
 BESIDE = 500
@@ -28,7 +29,12 @@ def judge_of(settings: Settings, cache: Path) -> Judge | None:
     """The judge of those settings, or None."""
     if settings.judge.kind == "model":
         return model_judge(remembered(settings.judge, cache, "judge", read_label, SHAPE))
-    return offline_judge if settings.judge.kind == "offline" else None
+    return None if settings.judge.kind == "none" else offline_judge  # fitted.py fits it once there are labels
+
+
+def scorer_of(settings: Settings, cache: Path) -> LLM | None:
+    """The model that checks claims and passages for the scores, or None: rules do."""
+    return remembered(settings.judge, cache, "judge", read_sorted) if settings.judge.scores == "model" else None
 
 
 def at_once(table: ModelTable) -> int:

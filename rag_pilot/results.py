@@ -35,12 +35,15 @@ from .audit import Audit, Rights, audit
 from .building import Built
 from .corpus.facts import Facts as TextFacts
 from .corpus.facts import numbers_and_codes
+from .fitting import Fitted, fitted
 from .grading.agreement import Gate, gate
 from .grading.labels import LabelStore
+from .models import scorer_of
 from .pilot import Pilot
-from .records import Document, Label, Question
+from .records import Document, Label, Question, Verdict
 from .retrieval.hybrid import HybridIndex, Retriever
 from .runs import Run
+from .scores import Score, scores
 from .settings import Settings
 
 LEAK_MEASURE = "leaks"
@@ -91,21 +94,36 @@ class Result:
     @cached_property
     def gate(self) -> Gate:
         """Whether the judge may grade single answers: it against the expert, on answers that it graded itself."""
+        return self.gate_of(self.verdicts)
+
+    def gate_of(self, verdicts: Mapping[str, Verdict]) -> Gate:
+        """The gate as it would be with those verdicts."""
         pairs = [
-            (self.expert.current[i].label, judge_label(self.run.answers[i], self.run.verdicts.get(i)))
-            for i in self.sample.read
+            (self.expert.current[i].label, judge_label(self.run.answers[i], verdicts.get(i))) for i in self.sample.read
         ]
         return gate(pairs, self.settings.pilot.seed)
 
     @cached_property
+    def fitted(self) -> Fitted | None:
+        """The judge fitted to the expert's labels, where pilot.toml says so."""
+        if self.settings.judge.kind != "fitted":
+            return None
+        return fitted(self.questions, self.run.answers, self.run.verdicts, self.expert.current)
+
+    @property
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """The labels by rule and judge; of a fitted judge those of labelled answers are out of fold."""
+        return self.fitted.verdicts if self.fitted else self.run.verdicts
+
+    @cached_property
     def graded(self) -> dict[str, Graded]:
         """The label of every question that counts: rule, expert, judge where admitted."""
-        return settle(self.questions, self.run.answers, self.run.verdicts, self.expert.current, self.gate.passed)
+        return settle(self.questions, self.run.answers, self.verdicts, self.expert.current, self.gate.passed)
 
     @cached_property
     def judged(self) -> dict[str, Graded]:
         """The labels as they would be if the judge were admitted: shown as 'not admitted' where it is not."""
-        return settle(self.questions, self.run.answers, self.run.verdicts, self.expert.current, True)
+        return settle(self.questions, self.run.answers, self.verdicts, self.expert.current, True)
 
     @cached_property
     def headline(self) -> Headline:
@@ -115,9 +133,16 @@ class Result:
             self.run.answers,
             self.order,
             self.expert.current,
-            self.run.verdicts,
+            self.verdicts,
             self.settings.pilot.annotator,
         )
+
+    @cached_property
+    def scores(self) -> tuple[Score, ...]:
+        """Faithfulness, answer relevance and context precision; no decision reads them."""
+        table = self.settings.judge
+        llm = scorer_of(self.settings, self.pilot.results / "cache")
+        return scores(self.run, self.built.passages, self.built.groups, llm, table.concurrency if llm else 1)
 
     @property
     def label_shares(self) -> dict[str, Share]:

@@ -201,7 +201,16 @@ class AnswerTable(ModelTable):
 class JudgeTable(ModelTable):
     """Who grades what the expert did not read."""
 
-    kind: Literal["offline", "model", "none"] = "offline"
+    kind: Literal["offline", "fitted", "model", "none"] = "offline"  # fitted: offline, its weights from your labels
+    scores: Literal["offline", "model"] = (
+        "offline"  # who checks claims for faithfulness: rules, or the model named here
+    )
+
+    @model_validator(mode="after")
+    def _scoring_model_named(self) -> JudgeTable:
+        if self.scores == "model" and not self.model:
+            raise ValueError("scores is 'model' but no model is named")
+        return self
 
 
 class HostedTable(_Table):

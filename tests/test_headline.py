@@ -10,6 +10,7 @@ from rag_pilot.analysis.headline import estimate, headline
 from rag_pilot.analysis.intervals import wilson
 from rag_pilot.errors import DataError
 from rag_pilot.records import Answer, Label, Question, Verdict
+from rag_pilot.reporting.tables import headline as headline_table
 
 rows = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=3, max_size=60)
 unread = st.lists(st.booleans(), max_size=150)
@@ -190,3 +191,40 @@ def test_a_question_outside_the_order_is_refused():
     questions, answers, order = a_run()
     with pytest.raises(DataError, match="q199"):
         headline(questions, answers, order[:-1], {}, {}, "Ana")
+
+
+# -- unreadable replies
+
+
+def unreadable(answers, ids):
+    return {i: Verdict(i, answers[i].sha, None, "judge", raw="hm") for i in ids}
+
+
+def test_above_the_limit_of_unreadable_replies_there_is_no_number_and_it_says_why_and_what_to_do():
+    questions, answers, order = a_run()
+    labels, verdicts = labels_of(answers, order[:50]), verdicts_of(answers, order[:150])
+    just = headline(questions, answers, order, labels, verdicts | unreadable(answers, order[90:97]), "Ana")
+    assert just.correct is not None  # 7 of 150 are 4.7 %
+    found = headline(questions, answers, order, labels, verdicts | unreadable(answers, order[90:98]), "Ana")
+    assert found.correct is found.wrong is found.declined is found.partly is None
+    assert found.words.startswith("No headline: of 150 answers that the judge was given, it left 8 without a readable")
+    assert 'kind = "none"' in found.words and "% correct" not in found.words
+
+
+def test_the_bounds_say_what_unreadable_replies_could_still_be():
+    questions, answers, order = a_run(10)
+    verdicts = verdicts_of(answers, order, lambda i: "correct")
+    found = headline(questions, answers, order, {}, verdicts | unreadable(answers, order[:2]), "Ana")
+    assert (found.judge.count, found.judge.n, found.judge.missing) == (8, 8, {"unreadable": 2})
+    assert found.judge.bounds == (0.8, 1.0)
+    page = headline_table(found)
+    assert "8 of 8 readable labels say correct, 2 of 10 are unreadable" in page and "8 to 10 of 10" in page
+
+
+def test_where_all_answers_are_read_or_no_judge_was_asked_unreadable_replies_do_not_matter():
+    questions, answers, order = a_run()
+    every = labels_of(answers, order[:150])
+    read = headline(questions, answers, order, every, unreadable(answers, order[:150]), "Ana")
+    assert read.correct is not None and read.correct.interval == pytest.approx(wilson(138, 200))
+    nobody = headline(questions, answers, order, labels_of(answers, order[:50]), {}, "Ana")
+    assert nobody.correct is not None and nobody.judge.n == 0

@@ -35,6 +35,8 @@ STREET = (
     "audit",
     "reindex",
     "models",
+    "scores",
+    "fitting",
     "pilot",
     "results",
     "examples",

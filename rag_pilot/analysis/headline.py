@@ -19,7 +19,10 @@ from ..records import Answer, Label, Question, Verdict
 from .grades import judge_label, scored, settle
 from .intervals import Interval, wilson
 from .sample import needs_person, read_so_far
-from .shares import COUNTS_ONLY_UNDER, percent
+from .shares import COUNTS_ONLY_UNDER, Share, percent, share_of
+
+UNREADABLE_MOST = 0.05
+"""Share of a judge's replies that may be unreadable; above it there is no headline, until all answers are read."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,8 @@ class Estimate:
 class Headline:
     """The estimates (None where too little is read), the remaining share `partly`, and the sentences to print.
 
-    `asked` = by_person + by_judge + by_rule + errors + not_graded.
+    `asked` = by_person + by_judge + by_rule + errors + not_graded. `judge`: its readable replies that
+    say correct, after the citation rule; the unreadable ones are what is missing.
     """
 
     correct: Estimate | None
@@ -58,6 +62,7 @@ class Headline:
     errors: int
     not_graded: int
     words: str
+    judge: Share = Share(0, 0)
 
 
 def estimate(label: str, known: int, asked: int, read: Sequence[tuple[bool, bool]], unread: Sequence[bool]) -> Estimate:
@@ -109,7 +114,8 @@ def headline(
     """The shares of the four labels over all questions of a complete run, and the sentences that stand beside them.
 
     Only labels that form a random sample of the order are used (see `sample.read_so_far`); under 10 of them, unless
-    that is all, there are words and no number. A failed call counts in the denominator and has no label. `partly` is
+    that is all, there are words and no number; so too where more of the judge's replies are unreadable than
+    UNREADABLE_MOST, unless all answers are read. A failed call counts in the denominator and has no label. `partly` is
     the remainder, at least 0.
     """
     if missing := sorted({q.id for q in questions} - set(order)):
@@ -127,7 +133,11 @@ def headline(
     known = [settled[q.id] for q in questions if q.id not in judged]
     errors = sum(g.by == "error" for g in known)
     by_judge = sum(judged[i] is not None for i in unread)
-    enough = bool(questions) and (not unread or len(experts) >= COUNTS_ONLY_UNDER)
+    replies = [v for i in need if (v := verdicts.get(i)) and v.by != "rule" and v.answer_sha == answers[i].sha]
+    judge = share_of((None if v.label is None else v.label == "correct" for v in replies), "unreadable")
+    unreadable = len(replies) - judge.n
+    refused = bool(unread) and unreadable > UNREADABLE_MOST * len(replies)
+    enough = bool(questions) and (not unread or len(experts) >= COUNTS_ONLY_UNDER) and not refused
 
     def of(label: str) -> Estimate | None:
         if not enough:
@@ -156,7 +166,19 @@ def headline(
         by_rule=by_rule,
         errors=errors,
         not_graded=nobody,
-        words=_words(correct, questions, whom, errors, len(need), sample.waiting, len(sample.beyond)),
+        words=_refusal(unreadable, len(replies))
+        if refused
+        else _words(correct, questions, whom, errors, len(need), sample.waiting, len(sample.beyond)),
+        judge=judge,
+    )
+
+
+def _refusal(unreadable: int, asked: int) -> str:
+    return (
+        f"No headline: of {asked} answers that the judge was given, it left {unreadable} without a readable label "
+        f"({percent(unreadable / asked)} %, at most {percent(UNREADABLE_MOST)} % are allowed), and nobody knows which "
+        "ones. Its replies and reasons stand in verdicts.jsonl: mend the judge (another model, more max_tokens, fuller "
+        'expected answers) and run again, or set [judge] kind = "none" for a number from the person\'s labels alone.'
     )
 
 

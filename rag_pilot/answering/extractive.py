@@ -21,14 +21,22 @@ _BEGINS = re.compile(r"\s*(?:[-*+>#|]|\d+[.)]\s|<!--)")  # a line that goes on w
 _WRAPPED = 50  # characters of a line that was broken because it was full
 _STEM = 5  # letters compared: enough to join 'approves' and 'approval', 'urlop' and 'urlopu'
 _RANK_WORTH = 0.03  # what a passage loses per rank, as a share of the question's words
+_TOKENS = tokenizer(("en", "fr", "pl"))
 
 
 @dataclass(frozen=True)
-class _Line:
+class Line:
+    """A sentence of a passage, or a row of its tables, with its words as `stems`."""
+
     passage: int
     text: str
     words: frozenset[str]
     context: frozenset[str]  # headings, title and table head: what the line is about without saying so
+
+
+def stems(text: str) -> frozenset[str]:
+    """The beginnings of a text's words, stop words left out, by which inflected words meet; codes are whole."""
+    return frozenset(w if any(c.isdigit() for c in w) else w[:_STEM] for w in _TOKENS(text))
 
 
 def extractive(sentences_at_most: int = 2, coverage: float = 0.2) -> Callable[[str], Reply]:
@@ -37,22 +45,18 @@ def extractive(sentences_at_most: int = 2, coverage: float = 0.2) -> Callable[[s
     Words are weighted by how rare they are among the lines shown; headings above a line count half. At `coverage` 0.2
     it answers about as often as it declines on the sample; chosen before any label existed.
     """
-    tokens = tokenizer(("en", "fr", "pl"))
-
-    def stems(text: str) -> frozenset[str]:
-        return frozenset(w if any(c.isdigit() for c in w) else w[:_STEM] for w in tokens(text))
 
     def answer(prompt: str) -> Reply:
         if not isinstance(prompt, Prompt):
             raise TypeError("the extractive answerer needs a Prompt, which carries the question and the passages")
-        lines = [line for n, hit in enumerate(prompt.passages, start=1) for line in _lines(n, hit.shown, hit, stems)]
+        lines = [line for n, hit in enumerate(prompt.passages, start=1) for line in lines_of(hit, n)]
         asked = stems(prompt.question)
         if not lines or not asked:
             return Reply(NOT_FOUND, model="extractive")
         weight = {w: math.log(1 + len(lines) / (1 + sum(w in line.words for line in lines))) for w in asked}
         total = sum(weight.values())
 
-        def share(line: _Line) -> float:
+        def share(line: Line) -> float:
             inside = sum(weight[w] for w in asked & line.words)
             around = sum(weight[w] for w in asked & (line.context - line.words))
             return (inside + around / 2) / total - _RANK_WORTH * (line.passage - 1)
@@ -83,12 +87,12 @@ def _unwrapped(lines: list[str]) -> Iterator[str]:
             whole.append(line.strip() if whole else line)
 
 
-def _lines(number: int, text: str, hit: Hit, stems: Callable[[str], frozenset[str]]) -> list[_Line]:
+def lines_of(hit: Hit, number: int = 1) -> list[Line]:
     """The sentences of a passage and the rows of its tables, a row told with its column heads."""
     about = stems(" ".join([hit.get("title", ""), *hit.get("headings", ())]))
-    found: list[_Line] = []
+    found: list[Line] = []
     head: list[str] = []
-    for line in _unwrapped(without_citations(text).split("\n")):
+    for line in _unwrapped(without_citations(hit.shown).split("\n")):
         if line.lstrip().startswith("#") or not line.strip():
             head = []
             continue
@@ -100,9 +104,9 @@ def _lines(number: int, text: str, hit: Hit, stems: Callable[[str], frozenset[st
                 head = cells
                 continue
             told = "; ".join(f"{h}: {c}" if h else c for h, c in zip(head, cells, strict=False) if c)
-            found.append(_Line(number, told, stems(" ".join(cells)), about | stems(" ".join(head))))
+            found.append(Line(number, told, stems(" ".join(cells)), about | stems(" ".join(head))))
             continue
         head = []
         for sentence in sentences(re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+|^>\s*|\*\*|__|`", "", line)):
-            found.append(_Line(number, sentence, stems(sentence), about))
+            found.append(Line(number, sentence, stems(sentence), about))
     return found

@@ -63,6 +63,27 @@ def offline_judge(question: str, expected: str, text: str) -> Judgement:
     return best
 
 
+def features(question: str, expected: str, text: str) -> tuple[float, ...]:
+    """What the offline judge looks at, as numbers from 0 to 1, for a model that is fitted to labels.
+
+    Its label (wrong 0, none .25, partly .5, correct 1); the share of the expected answer's words, those of the question
+    left out where others remain, that the text holds; the share of the text's words that the expected answer holds;
+    the share of its numbers (1 where it has none); whether one says yes and the other no; whether one alone says that
+    it cannot answer.
+    """
+    label, said, wanted = offline_judge(question, expected, text).label, _plain(text), _plain(expected)
+    asked = {word[:5] for word in _words(question)}
+    words, held, numbers = _words(wanted), _words(said), _numbers(wanted) - _numbers(question)
+    return (
+        {"wrong": 0.0, "partly": 0.5, "correct": 1.0}.get(label or "", 0.25),
+        _held([word for word in words if word[:5] not in asked] or words, held),
+        _held(held, words),
+        len(numbers & _numbers(said)) / len(numbers) if numbers else 1.0,
+        float({_POLARITY.get(_first(wanted)), _POLARITY.get(_first(said))} == {True, False}),
+        float(("own_words" in flags_of(said)) != ("own_words" in flags_of(wanted))),
+    )
+
+
 _ORDER = (None, "wrong", "partly", "correct")
 _POLARITY = dict.fromkeys(("yes", "oui", "tak", "ja", "si"), True) | dict.fromkeys(("no", "non", "nie", "nein"), False)
 _TOKENS = tokenizer(("en", "fr", "pl"))
@@ -186,17 +207,27 @@ def read_label(reply: str) -> Judgement | None:
 
     Two different labels, an unknown one, a repeated key or a cut object are unreadable: never a guess from a substring.
     """
-    before, brace, rest = reply.partition("{")
-    fields: list[tuple[str, Any]] = []
-    if brace:
-        try:
-            fields, end = json.JSONDecoder(object_pairs_hook=list).raw_decode(brace + rest)
-        except (ValueError, RecursionError):
-            return None
-        rest = rest[end - 1 :]
-        if "{" in rest or sum(key == "label" for key, _ in fields) != 1:
-            return None
+    before, brace, _ = reply.partition("{")
+    fields, rest = _object(reply) if brace else ([], "")
+    if fields is None or brace and sum(key == "label" for key, _ in fields) != 1:
+        return None
     labels = {str(value).strip().lower() for key, value in fields if key == "label"}
     labels |= {match[1].lower() for line in f"{before}\n{rest}".splitlines() if (match := _LABEL_LINE.fullmatch(line))}
     reason = next((str(value) for key, value in fields if key == "reason"), "")
     return Judgement(labels.pop(), reason, reply) if len(labels) == 1 and labels <= set(JUDGE_LABELS) else None
+
+
+def read_object(reply: str) -> list[tuple[str, Any]] | None:
+    """The fields of a reply's one JSON object, in order and repeated ones too; None where there is not just one."""
+    return _object(reply)[0]
+
+
+def _object(reply: str) -> tuple[list[tuple[str, Any]] | None, str]:
+    """The fields of the one object and what stands behind it; None for no object, a cut one, or two."""
+    _, brace, rest = reply.partition("{")
+    try:
+        fields, end = json.JSONDecoder(object_pairs_hook=list).raw_decode(brace + rest)
+    except (ValueError, RecursionError):
+        return None, ""
+    rest = rest[end - 1 :]
+    return (None if "{" in rest else fields), rest

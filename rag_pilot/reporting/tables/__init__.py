@@ -4,7 +4,7 @@ They show every number with what it was counted over, say 'not measured' where n
 questions and answers only where the pilot's readers may see it.
 """
 
-from .answers import four_way, gate, headline, label_shares, progress, run, stamp
+from .answers import four_way, gate, grading, headline, judge_in_use, label_shares, progress, run, scores, stamp
 from .candidates import imported, question_groups
 from .documents import documents, inventory
 from .examples import examples
@@ -32,10 +32,12 @@ __all__ = [
     "findings",
     "four_way",
     "gate",
+    "grading",
     "headline",
     "imported",
     "index",
     "inventory",
+    "judge_in_use",
     "judgements",
     "label_shares",
     "leak_audit",
@@ -47,6 +49,7 @@ __all__ = [
     "reindexed",
     "retrievers",
     "run",
+    "scores",
     "segments",
     "stamp",
     "tasks",
