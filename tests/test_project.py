@@ -36,6 +36,7 @@ STREET = (
     "reindex",
     "models",
     "pilot",
+    "forecast",
     "results",
     "compared",
     "ledger",

@@ -24,9 +24,9 @@ KEPT = ("model", "tokens_in", "tokens_out", "seconds", "finish", "not_applied")
 class Remembered:
     """A function from prompt to reply, as ChatModel is; no key is needed where every reply is known."""
 
-    def __init__(self, llm: ChatModel, replies: Replies, passed: Callable[[str], object] = bool) -> None:
+    def __init__(self, llm: Callable[[str], Reply], replies: Replies, passed: Callable[[str], object] = bool) -> None:
         self._llm, self._replies, self._passed = llm, replies, passed
-        self.halt = llm.halt
+        self.halt: Callable[[], object] = getattr(llm, "halt", bool)
 
     def __call__(self, prompt: str) -> Reply:
         """The reply that is kept, else the model's; RunStoppedError where the store cannot be used."""
@@ -47,10 +47,15 @@ class Remembered:
 
 
 def remembered(
-    settings: ModelTable, folder: Path, table: str = "answer", passed: Callable[[str], object] = bool
+    settings: ModelTable,
+    folder: Path,
+    table: str = "answer",
+    passed: Callable[[str], object] = bool,
+    instead: Callable[[str], Reply] | None = None,
 ) -> Remembered:
-    """The model of a table of pilot.toml, its replies kept in `folder`."""
-    return Remembered(ChatModel(settings, table), Replies(folder / f"{table}.sqlite", settings.asked_by), passed)
+    """The model of a table of pilot.toml, its replies kept in `folder`; `instead` gets what would be asked of it."""
+    replies = Replies(folder / f"{table}.sqlite", settings.asked_by)
+    return Remembered(instead or ChatModel(settings, table), replies, passed)
 
 
 def _reply(kept: str, reused: bool) -> Reply:
