@@ -62,7 +62,7 @@ def refusing(kind: str, status: int, before: int = 0) -> Callable[[dict[str, Any
         if kind_of(sent) != kind or seen.count(kind) <= before:
             return helpful(sent)
         said = f"{'x' * 150} Authorization: Bearer {KEY} is no key: {KEY}"
-        return status, {"error": {"message": said, "code": KEY, "param": KEY}}, {"www-authenticate": KEY}
+        return status, {"error": {"message": said, "code": KEY, "param": KEY}}, {}
 
     return decide
 
