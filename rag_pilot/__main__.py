@@ -70,6 +70,8 @@ def _parser() -> argparse.ArgumentParser:
     index.add_argument("--accept-loss", action="store_true", help="accept it whatever it no longer finds")
     run = command("run", _run, "ask all questions, with the changes that are kept, or reuse the run that did")
     run.add_argument("pilot", nargs="?", help=which)
+    dry = "tell how many calls it would make and what they would cost, and call nobody"
+    run.add_argument("--dry-run", action="store_true", help=dry)
     export = command("export", _export, "run the notebooks and write results/PILOT/report/index.html")
     export.add_argument("pilot", nargs="?", help=which)
     export.add_argument("--audience", nargs="+", default=[], metavar="GROUP", help="who will read it")
@@ -160,7 +162,13 @@ def _run(args: argparse.Namespace) -> int:
     from .ledger import Ledger
     from .pilot import Pilot
 
-    result = Ledger(Pilot.open(args.pilot)).result()
+    ledger = Ledger(Pilot.open(args.pilot))
+    if args.dry_run:
+        from .reporting import tables
+
+        print(repr(tables.dry_run(ledger.dry_run(), ledger.pilot.settings)))
+        return 0
+    result = ledger.result()
     info, leaking = result.run.info, result.leaking
     counts = ", ".join(f"{info[name]} {name}" for name in ("asked", "answered", "declined", "error"))
     print(f"run {result.run.id}: {counts}")

@@ -18,6 +18,7 @@ from .analysis.grades import judge_label
 from .building import Variant
 from .errors import AccessError, DataError, ModelError, StaleError
 from .files import append_jsonl, read_jsonl
+from .forecast import Forecast, forecast
 from .identity import fingerprint
 from .pilot import Pilot
 from .results import Result
@@ -94,6 +95,10 @@ class Ledger:
         variant = self.variant(names)
         run = self.pilot.run("-".join(("baseline", *names)) if len(names) < 2 else f"with-{names[-1]}", variant)
         return Result(self.pilot, run, self.pilot.build(variant))
+
+    def dry_run(self, names: tuple[str, ...] | None = None) -> Forecast:
+        """What `result` would call and cost now; nobody is called."""
+        return forecast(self.pilot, self.variant(self.kept() if names is None else names))
 
     def left(self) -> int:
         """How many planned changes have no verdict yet."""

@@ -5,9 +5,10 @@ A model's replies are kept in the pilot's cache. How a model is called is known 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from .answering.answerer import LLM
+from .answering.answerer import LLM, Reply
 from .answering.extractive import extractive
 from .answering.remembered import remembered
 from .answering.start import check_model
@@ -19,17 +20,22 @@ BESIDE = 500
 """Tokens of a prompt beside its passages, and of a judge's beside the answer: instructions, headings, question."""
 
 
-def answerer(settings: Settings, cache: Path) -> LLM:
-    """The answerer of those settings; a model's replies are kept in the folder `cache`."""
+def answerer(settings: Settings, cache: Path, instead: Callable[[str], Reply] | None = None) -> LLM:
+    """The answerer of those settings; a model's replies are kept in the folder `cache`.
+
+    `instead` gets what the model would be asked and was not asked before.
+    """
     table = settings.answer
-    return extractive(table.sentences, table.coverage) if table.kind == "extractive" else remembered(table, cache)
+    if table.kind == "extractive":
+        return extractive(table.sentences, table.coverage)
+    return remembered(table, cache, instead=instead)
 
 
-def judge_of(settings: Settings, cache: Path) -> Judge | None:
-    """The judge of those settings, or None."""
+def judge_of(settings: Settings, cache: Path, instead: Callable[[str], Reply] | None = None) -> Judge | None:
+    """The judge of those settings, or None; `instead` as in `answerer`."""
     if settings.judge.kind == "model":
-        return model_judge(remembered(settings.judge, cache, "judge", read_label, SHAPE))
-    return None if settings.judge.kind == "none" else offline_judge  # fitted.py fits it once there are labels
+        return model_judge(remembered(settings.judge, cache, "judge", read_label, SHAPE, instead))
+    return None if settings.judge.kind == "none" else offline_judge  # fitting.py fits it once there are labels
 
 
 def scorer_of(settings: Settings, cache: Path) -> LLM | None:
@@ -45,9 +51,14 @@ def at_once(table: ModelTable) -> int:
 def check_models(settings: Settings) -> list[str]:
     """One call to the answerer and to the judge, where they are models: their names as they answered.
 
-    The prompts are as long as a run's can get; RunStoppedError says in one sentence what is wrong.
+    RunStoppedError says in one sentence what is wrong.
     """
+    return [check_model(table, size, name) for name, table, size in checked(settings)]
+
+
+def checked(settings: Settings) -> list[tuple[str, ModelTable, int]]:
+    """The models that are checked before a run, each with the tokens of the longest prompt that the run can make."""
     cut, shown = settings.passages, settings.retrieval.k
     longest = shown * max(cut.max_tokens, cut.parent_tokens) + BESIDE
     sizes = (("answer", settings.answer, longest), ("judge", settings.judge, settings.answer.max_tokens + BESIDE))
-    return [check_model(table, size, name) for name, table, size in sizes if table.kind == "model"]
+    return [(name, table, size) for name, table, size in sizes if table.kind == "model"]

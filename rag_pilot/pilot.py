@@ -272,6 +272,18 @@ class Pilot:
             "glossary": fingerprint(self.glossary(variant)),
         }
 
+    def finished(self, variant: Variant) -> Run | None:
+        """The complete run on disk that `run` would reuse, or None."""
+        return self._finished(fingerprint(self.config(variant)))
+
+    def _finished(self, print_id: str) -> Run | None:
+        for path in sorted((self.results / "runs").glob("*/run.json")):
+            if _holds(path, print_id):
+                known = open_run(path.parent, self.questions)
+                if known.info.get("complete"):
+                    return known
+        return None
+
     def run(self, slug: str = "baseline", variant: Variant | None = None) -> Run:
         """Ask all questions of a variant, or reuse the run that did; unthresholded, every answer stored with its ranks.
 
@@ -291,11 +303,9 @@ class Pilot:
         settings, cache = variant.settings, self.results / "cache"
         questions, judge = self.questions, judge_of(settings, cache)
         graded_by = settings.deciding("judge")["judge"]
-        for folder in sorted((self.results / "runs").glob("*/run.json")):
-            known = open_run(folder.parent, questions) if _holds(folder, print_id) else None
-            if known and known.info.get("complete"):
-                verdicts = grade(questions, known.answers, judge, at_once(settings.judge))
-                return replace(known, verdicts=verdicts, info={**known.info, "judge": graded_by})
+        if known := self._finished(print_id):
+            verdicts = grade(questions, known.answers, judge, at_once(settings.judge))
+            return replace(known, verdicts=verdicts, info={**known.info, "judge": graded_by})
         check_accepted(self._accepted, self._index_key)
         built = self.build(variant)
         folder = self.results / "runs" / f"{date.today().isoformat()}-{slug}-{print_id[:6]}"

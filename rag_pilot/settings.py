@@ -6,11 +6,14 @@ What a setting does is known in the room that uses it.
 
 from __future__ import annotations
 
+import json
+import os
 import tomllib
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -19,6 +22,8 @@ from .files import read_text
 from .identity import fingerprint, nearest
 from .records import CAUSES, OTHER_CAUSES
 
+SHORTEST_KEY = 8
+"""Letters; what is shorter (none, x, test) is a word that a server of one's own is given, and may stand anywhere."""
 DOCUMENT_KEYS = ("title", "link", "groups", "updated", "owner", "lang", "review_by", "sensitivity")
 """What a file may say of itself in its front matter; fields of Document."""
 
@@ -333,12 +338,30 @@ def read_settings(path: Path) -> Settings:
     except tomllib.TOMLDecodeError as fault:
         raise SettingsError(f"{path}: {fault}; mend the line (texts need quotes, lists need brackets)") from None
     settings = _validated(table, str(path))
+    _refuse_keys(settings, path)
     for change in settings.change:  # a planned change that cannot be made is known before the first run
         try:
             settings.changed(change.set)
         except SettingsError as fault:
             raise SettingsError(f"{path}: change {change.name!r}: {fault}") from None
     return settings
+
+
+def _refuse_keys(settings: Settings, path: Path) -> None:
+    """SettingsError where an entry holds a key: addresses and models' names stand in every run and on pages."""
+    for name in ("rewrite", "answer", "judge", "hosted"):
+        table = getattr(settings, name)
+        key = os.environ.get(table.key_variable, "").strip()
+        if len(key) >= SHORTEST_KEY and key in json.dumps(settings.model_dump(mode="json"), ensure_ascii=False):
+            raise SettingsError(
+                f"{path} holds the key that stands in the environment variable {table.key_variable}: take it out "
+                "(of an address, a name or a text); it is read from the environment alone"
+            )
+        if "@" in urlsplit(table.base_url).netloc:
+            raise SettingsError(
+                f"{path}: {name}.base_url holds a user or password before the @; an address stands in every run: take "
+                f"it out, and put the key into the environment variable {table.key_variable}"
+            )
 
 
 def _validated(table: Mapping[str, Any], where: str) -> Settings:

@@ -11,7 +11,7 @@ from endpoint import Endpoint
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_pilot.analysis.cost import stage_times
+from rag_pilot.analysis.latency import stage_times
 from rag_pilot.answering.answerer import (
     INSTRUCTIONS,
     NOT_FOUND,

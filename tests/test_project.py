@@ -38,6 +38,7 @@ STREET = (
     "scores",
     "fitting",
     "pilot",
+    "forecast",
     "results",
     "examples",
     "compared",

@@ -24,9 +24,9 @@ KEPT = ("model", "tokens_in", "tokens_out", "seconds", "finish", "not_applied")
 class Remembered:
     """A function from prompt to reply, as ChatModel is; no key is needed where every reply is known."""
 
-    def __init__(self, llm: ChatModel, replies: Replies, passed: Callable[[str], object] = bool) -> None:
+    def __init__(self, llm: Callable[[str], Reply], replies: Replies, passed: Callable[[str], object] = bool) -> None:
         self._llm, self._replies, self._passed = llm, replies, passed
-        self.halt = llm.halt
+        self.halt: Callable[[], object] = getattr(llm, "halt", bool)
 
     def __call__(self, prompt: str) -> Reply:
         """The reply that is kept, else the model's; RunStoppedError where the store cannot be used."""
@@ -52,10 +52,15 @@ def remembered(
     table: str = "answer",
     passed: Callable[[str], object] = bool,
     shape: Mapping[str, Any] | None = None,
+    instead: Callable[[str], Reply] | None = None,
 ) -> Remembered:
-    """The model of a table of pilot.toml, asked for replies of a `shape` (a JSON schema), kept in `folder`."""
+    """The model of a table of pilot.toml, asked for replies of a `shape` (a JSON schema), kept in `folder`.
+
+    `instead` gets what would be asked of it.
+    """
     by = settings.asked_by | ({"shape": shape} if shape else {})
-    return Remembered(ChatModel(settings, table, shape), Replies(folder / f"{table}.sqlite", by), passed)
+    replies = Replies(folder / f"{table}.sqlite", by)
+    return Remembered(instead or ChatModel(settings, table, shape), replies, passed)
 
 
 def _reply(kept: str, reused: bool) -> Reply:

@@ -16,13 +16,18 @@ WORDS = ("the", "box", "is", "on", "a", "table", "and", "so", "we", "can", "see"
 """Short words: about a token each, for every model."""
 
 
+def check_prompt(tokens: int) -> str:
+    """What a model is asked before a run: about that many tokens, the code word first."""
+    filler = " ".join(WORDS[n % len(WORDS)] for n in range(tokens))
+    return f"The code word is {CODE}. Remember it.\n\n{filler}\n\nReply with the code word, and with nothing else."
+
+
 def check_model(settings: ModelTable, tokens: int = 3000, table: str = "answer") -> str:
     """Make one call with a prompt of about that many tokens; the model's name as it answered.
 
     RunStoppedError with one sentence: the key, the address, the model's name, or the context is not as it must be.
     """
-    filler = " ".join(WORDS[n % len(WORDS)] for n in range(tokens))
-    prompt = f"The code word is {CODE}. Remember it.\n\n{filler}\n\nReply with the code word, and with nothing else."
+    prompt = check_prompt(tokens)
     try:
         reply = ChatModel(settings, table)(prompt)
     except ModelError as fault:

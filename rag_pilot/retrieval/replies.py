@@ -36,7 +36,9 @@ class Replies:
         self._by = json.dumps(dict(by), sort_keys=True)
 
     def known(self, prompt: str) -> str | None:
-        """The reply that is kept for a prompt, or None."""
+        """The reply that is kept for a prompt, or None; to look is no reason to begin a store."""
+        if not self.path.exists():
+            return None
         with self._open() as file:
             row = file.execute("SELECT reply FROM replies WHERE key = ?", (self._key(prompt),)).fetchone()
         return str(row[0]) if row else None

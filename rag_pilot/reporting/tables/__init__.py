@@ -10,7 +10,7 @@ from .documents import documents, inventory
 from .examples import examples
 from .failures import failures, pareto, tasks, trace
 from .indexed import index, reindexed
-from .money import cost
+from .money import cost, dry_run
 from .plan import agreed, cost_plan, criteria, decision, decision_table, judgements
 from .sources import composition, findings, leak_audit, retrievers, segments, writing
 from .week2 import changes, ledger, nothing, threshold, tried
@@ -27,6 +27,7 @@ __all__ = [
     "decision",
     "decision_table",
     "documents",
+    "dry_run",
     "examples",
     "failures",
     "findings",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ...analysis.cost import Prices, Spending, Tariff, Usage, WhatIf, monthly_cost, what_if
 from ...answering.answerer import instructed
 from ...answering.context import tokens_of
+from ...forecast import Calls, Forecast
 from ...settings import Settings
-from ..html import NOT_MEASURED, Html, element, note, paragraph, section, table
+from ..html import NOT_MEASURED, Html, element, listing, note, paragraph, section, table
 from ..words import plural
 
 
@@ -80,3 +81,83 @@ def _grading(spent: Spending, settings: Settings, tariff: Tariff) -> str:
         f"in and {used.tokens_out:,.0f} out each, {money:,.2f} {settings.cost.currency} for a run that finds nothing "
         f"kept ({tariff.judging.input:g} and {tariff.judging.output:g} a million)."
     )
+
+
+ASKED = {
+    "check": "Check before the run",
+    "rewrite": "Rewriting questions",
+    "answer": "Answering",
+    "judge": "Grading",
+}
+NO_MODEL = {
+    ("answer", "extractive"): "Answering: 0 calls, the extractive answerer asks no model.",
+    ("rewrite", "none"): "Rewriting questions: 0 calls, none is rewritten by a model.",
+    ("judge", "offline"): "Grading: 0 calls, the offline judge asks no model.",
+    ("judge", "none"): "Grading: 0 calls, nobody grades.",
+}
+
+
+def dry_run(found: Forecast, settings: Settings) -> Html:
+    """What a run would call and cost, with what is estimated and how."""
+    currency = settings.cost.currency
+    paid = f"{plural(found.asked, 'call')}, about {found.money:,.2f} {currency}"
+    rows = [
+        (
+            f"{ASKED[c.what]} ({c.model})",
+            c.asked,
+            c.kept if c.what != "check" else "–",
+            f"{c.tokens_in:,}",
+            f"{c.tokens_out:,}",
+            f"{c.money:,.2f}",
+        )
+        for c in found.calls
+    ]
+    head = ("What", "Calls to pay for", "Kept, free", "Tokens in", "Tokens out", currency)
+    return section(
+        paragraph(paid if found.calls else "No model is called", kind="big"),
+        f"The run {found.run} is complete: its answers are not asked again." if found.run else None,
+        table(f"Before the run: {plural(found.questions, 'question')}", head, rows) if rows else None,
+        listing(NO_MODEL[what, kind] for what, kind in found.models.items() if not (found.run and what != "judge")),
+        listing(_estimated(found, settings)) if found.asked else None,
+    )
+
+
+def _estimated(found: Forecast, settings: Settings) -> list[str]:
+    """What of a forecast is no count but an estimate, and how it was made."""
+    own = settings.cost
+    told = [
+        "Estimated: tokens in, from the prompts as the run would send them, a token for every four letters. That is "
+        "about right for English; other languages take more tokens a letter.",
+        *_lengths(found.calls),
+    ]
+    if found.unknown:
+        told.append(
+            f"{plural(found.unknown, 'question')} not rewritten yet: passages were looked up by the question as it was "
+            "asked, and may be others in the run."
+        )
+    if found.ungraded:
+        told.append(
+            f"Grading counts {plural(found.ungraded, 'answer')} that nobody has seen yet, as long as an answer is "
+            "taken to be: at most so many, because a decline is not graded."
+        )
+    for who in ("rewrite", "judge"):
+        if any(c.what == who for c in found.calls) and getattr(own, f"{who}_input_per_million") is None:
+            told.append(f"No price of its own for {ASKED[who].lower()} in [cost]: the answering model's is taken.")
+    told.append(
+        f"Prices from [cost] in pilot.toml: {own.input_per_million:g} and {own.output_per_million:g} {own.currency} a "
+        "million tokens in and out for answering. Not counted: calls that fail and are made again."
+    )
+    return told
+
+
+def _lengths(calls: tuple[Calls, ...]) -> list[str]:
+    paid = [c for c in calls if c.asked]
+    measured = [f"{ASKED[c.what].lower()} from {plural(c.replies, 'reply', 'replies')}" for c in paid if c.replies]
+    limits = list(dict.fromkeys(ASKED[c.what].lower() for c in paid if not c.replies))
+    told = [f"Tokens out: the mean of earlier runs by the same model ({', '.join(measured)})."] if measured else []
+    if limits:
+        told.append(
+            f"Tokens out not measured for {', '.join(limits)}: no earlier run tells them, so that every reply counts "
+            "with its upper limit, max_tokens; the real cost is lower."
+        )
+    return told
