@@ -1,6 +1,6 @@
 """Who answers and who grades, by the settings; and whether they can be reached before a run is begun.
 
-A model's replies are kept in the pilot's cache. How a model is called is known in `answering/client.py` alone.
+A model's replies are kept in the pilot's cache. How a model is called is known in `answering/` alone.
 """
 
 from __future__ import annotations

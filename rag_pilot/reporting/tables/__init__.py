@@ -4,14 +4,16 @@ They show every number with what it was counted over, say 'not measured' where n
 questions and answers only where the pilot's readers may see it.
 """
 
-from .answers import four_way, gate, grading, headline, judge_in_use, label_shares, progress, run, scores, stamp
+from .answers import progress, run, stamp
 from .candidates import imported, question_groups
 from .documents import documents, inventory
 from .examples import examples
 from .failures import failures, pareto, tasks, trace
 from .indexed import index, reindexed
+from .judging import gate, grading, judge_in_use, scores
 from .money import cost, dry_run
 from .plan import agreed, cost_plan, criteria, decision, decision_table, judgements
+from .score import four_way, headline, label_shares
 from .sources import composition, findings, leak_audit, retrievers, segments, writing
 from .week2 import changes, ledger, nothing, threshold, tried
 from .weights import ablations, weighings
