@@ -374,8 +374,17 @@ def _validated(table: Mapping[str, Any], where: str) -> Settings:
         raise SettingsError(
             f"{where}: {name} is no setting; mend its name or remove it (a key stands in the environment)"
         )
-    held = "no variable's name" if name.endswith("key_variable") else repr(error["input"])
+    held = "no variable's name" if name.endswith("key_variable") else _without_keys(repr(error["input"]), table)
     raise SettingsError(f"{where}: {name} is {held}: {error['msg']}; mend this entry")
+
+
+def _without_keys(text: str, table: Mapping[str, Any]) -> str:
+    """A text as it is shown, the keys cut out of it that the tables name a variable of."""
+    tables = [entry for entry in table.values() if isinstance(entry, Mapping)]
+    names = {str(entry.get("key_variable", "OPENAI_API_KEY")) for entry in tables}
+    for key in (os.environ.get(name, "").strip() for name in names):
+        text = text.replace(key, "***") if len(key) >= SHORTEST_KEY else text
+    return text
 
 
 def _lists_as_tuples(value: Any) -> Any:
