@@ -279,11 +279,11 @@ def test_web_and_relative_addresses_stay_links(url: str):
 
 @given(st.text())
 def test_any_text_comes_back_from_the_page_as_it_was(text: str):
-    shown = soup(element("p", text, title=text)).p
+    shown = soup(element("p", f"x{text}x", title=text)).p  # the reader makes one space of a text of spaces alone
     kept = re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]", "\ufffd", text)
     kept = kept.replace("\r\n", "\n").replace("\r", "\n")
     assert shown is not None
-    assert shown.get_text() == kept
+    assert shown.get_text() == f"x{kept}x"
     assert shown["title"] == kept
 
 
