@@ -116,9 +116,14 @@ def test_what_is_foretold_is_what_the_run_then_asks_and_nothing_is_asked_before(
 def test_of_answers_that_are_known_the_judges_calls_are_exact_and_replies_as_long_as_before(
     endpoint: Endpoint, tmp_path: Path
 ) -> None:
-    endpoint.decide = helpful
+    def declining(sent: dict[str, Any]) -> Step:
+        asked = sent["messages"][0]["content"].rpartition("Question: ")[2]
+        none = kind_of(sent) == "answer" and "taxi" in asked
+        return (200, completion("NOT_FOUND", tokens=(9, 30)), {}) if none else helpful(sent)
+
+    endpoint.decide = declining
     pilot = pilot_with(endpoint, tmp_path, "answer", "judge")
-    pilot.run()
+    assert pilot.run().info["declined"] == 1
     stricter = Variant(pilot.settings.changed({"judge.temperature": 0.5}))
     longer = Variant(pilot.settings.changed({"answer.max_tokens": 601}))
     foretold, more = forecast(pilot, stricter), forecast(pilot, longer)
@@ -126,6 +131,7 @@ def test_of_answers_that_are_known_the_judges_calls_are_exact_and_replies_as_lon
     pilot.run("stricter", stricter)
     asked, tokens = by_kind(endpoint)
     (judge,) = (c for c in foretold.calls if c.asked)
+    assert judge.asked == 3  # of four questions that can be answered one was declined
     assert (judge.asked, judge.tokens_in, foretold.ungraded) == (asked["judge"], tokens["judge"], 0)
     assert (judge.tokens_out, judge.replies) == (30 * judge.asked, asked["judge"])
     answers = rows(more)["answer"]

@@ -71,6 +71,18 @@ def test_a_call_that_went_before_a_pause_begins_no_other_but_may_lengthen_it() -
     assert 0.45 < time.monotonic() - started < 5
 
 
+def test_a_pause_ends_with_its_round_and_a_call_of_that_round_begins_none_for_the_next() -> None:
+    pace = Pace()
+    went, ended = pace.wait(1, pace.round), pace.round
+    assert pace.pause(went, 30, 0.1, ended) == 30
+    pace.halt()
+    with pytest.raises(ModelError, match="the run was stopped"):
+        pace.pause(went, 30, 0.1, ended)
+    started = time.monotonic()
+    pace.wait(1, pace.round)
+    assert time.monotonic() - started < 5 and pace.pauses == 0
+
+
 def test_whoever_waits_gives_up_when_halted_and_later_calls_go() -> None:
     pace, faults = Pace(requests_per_minute=1), []
 
