@@ -67,6 +67,7 @@ class Forecast:
     unknown: int = 0  # questions searched as they were asked, because their rewriting is not known yet
     ungraded: int = 0  # of the judge's calls, those for answers that are not known yet: declines are not graded
     models: Mapping[str, str] = field(default_factory=dict)  # what -> kind of who does it, where it is no model
+    uncounted: tuple[str, ...] = ()  # what would be called too, in a sentence each
 
     @property
     def asked(self) -> int:
@@ -90,8 +91,10 @@ def forecast(pilot: Pilot, variant: Variant | None = None) -> Forecast:
     by_model = {name for name, table in tables.items() if table.kind == "model"}
     others = {name: table.kind for name, table in tables.items() if name not in by_model}
     finished = pilot.finished(variant)
-    if not by_model:
-        return Forecast(len(questions), (), finished.id if finished else "", models=others)
+    uncounted = _uncounted(settings, len(questions), finished is not None)
+    if not by_model or (not finished and _embeds_elsewhere(settings)):
+        run = finished.id if finished else ""
+        return Forecast(len(questions), (), run, models=others, uncounted=uncounted)
     asked: dict[str, list[str]] = {name: [] for name in ("check", *tables)}
     kept = dict.fromkeys(asked, 0)
     answers: Mapping[str, Answer | None] = finished.answers if finished else {}
@@ -118,7 +121,32 @@ def forecast(pilot: Pilot, variant: Variant | None = None) -> Forecast:
             for name, table, tokens in checked(settings)
         ]
         calls = [*checks, *calls]
-    return Forecast(len(questions), tuple(calls), finished.id if finished else "", unknown, ungraded, others)
+    run = finished.id if finished else ""
+    return Forecast(len(questions), tuple(calls), run, unknown, ungraded, others, uncounted)
+
+
+def _embeds_elsewhere(settings: Settings) -> bool:
+    return settings.embedding.kind == "model" and settings.retrieval.method != "keyword"
+
+
+def _uncounted(settings: Settings, questions: int, finished: bool) -> tuple[str, ...]:
+    told = []
+    if _embeds_elsewhere(settings) and not finished:
+        told.append(
+            f"Embedding is done at an address ([embedding], {settings.embedding.model}), which no prompt can be made "
+            "without: calls and cost of this run are not measured. Its passages and questions are embedded once."
+        )
+    elif settings.rerank.kind == "model" and not finished:
+        told.append(
+            f"Reranking ([rerank], {settings.rerank.model}): at most {questions} calls, one a question. Prompts are "
+            "taken as they are without it, and may hold other passages in the run."
+        )
+    if settings.judge.scores == "model":
+        told.append(
+            f'Scores ([judge] scores = "model"): at most {3 * questions} calls after the run, three an answer, when '
+            "the table of what answers rest on is made."
+        )
+    return tuple(told)
 
 
 def _rewriting(built: Built, questions: Iterable[Question], asked: list[str], kept: dict[str, int]) -> int:
@@ -146,6 +174,8 @@ def _answers(
     index = built.index
     if isinstance(rewrite := index.rewrite, Rewriter):
         index = index.using(rewrite=rewrite.without_calls)
+    if settings.rerank.kind == "model":
+        index = index.using(reranker=None)
     embed_questions(index, questions)
     llm, find = answerer(settings, pilot.results / "cache", nobody), settings.retrieval
     found: dict[str, Answer | None] = {}

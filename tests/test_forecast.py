@@ -219,3 +219,25 @@ def test_an_earlier_run_that_tells_no_tokens_is_no_measure(endpoint: Endpoint, t
     assert json.loads((run.folder / "run.json").read_text())["replies"]["answers"]["tokens_out"] == 0
     other = Variant(pilot.settings.changed({"answer.repeat": 2}))
     assert rows(forecast(pilot, other))["answer"].replies == 0
+
+
+def test_what_cannot_be_told_without_a_call_is_not_measured_and_nobody_is_called(
+    endpoint: Endpoint, tmp_path: Path
+) -> None:
+    pilot = pilot_with(endpoint, tmp_path, "answer", "embedding")
+    path = pilot.data / "pilot.toml"
+    path.write_text(path.read_text().replace('method = "keyword"', 'method = "hybrid"'))
+    found = forecast(Pilot.open("tiny", tmp_path))
+    shown = repr(tables.dry_run(found, pilot.settings))
+    assert (endpoint.calls, found.calls) == ([], ())
+    assert shown.startswith("Not measured") and "embedding-model" in shown
+
+
+def test_a_reranker_and_scores_by_a_model_are_told_and_not_called(endpoint: Endpoint, tmp_path: Path) -> None:
+    pilot = pilot_with(endpoint, tmp_path, "answer", "judge", "rerank")
+    path = pilot.data / "pilot.toml"
+    path.write_text(path.read_text().replace('model = "judge-model"', 'model = "judge-model"\nscores = "model"'))
+    found = forecast(Pilot.open("tiny", tmp_path))
+    assert endpoint.calls == [] and [c.what for c in found.calls] == ["check", "check", "answer", "judge"]
+    shown = repr(tables.dry_run(found, pilot.settings))
+    assert "rerank-model): at most 6 calls" in shown and "at most 18 calls" in shown

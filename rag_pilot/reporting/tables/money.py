@@ -114,11 +114,13 @@ def dry_run(found: Forecast, settings: Settings) -> Html:
     ]
     head = ("What", "Calls to pay for", "Kept, free", "Tokens in", "Tokens out", currency)
     return section(
-        paragraph(paid if found.calls else "No model is called", kind="big"),
+        paragraph(paid if found.calls else "Not measured" if found.uncounted else "No model is called", kind="big"),
         f"The run {found.run} is complete: its answers are not asked again." if found.run else None,
         table(f"Before the run: {plural(found.questions, 'question')}", head, rows) if rows else None,
         listing(NO_MODEL[what, kind] for what, kind in found.models.items() if not (found.run and what != "judge")),
         listing(_estimated(found, settings)) if found.asked else None,
+        paragraph("Not counted: what follows.") if found.uncounted else None,
+        listing(found.uncounted) if found.uncounted else None,
     )
 
 
