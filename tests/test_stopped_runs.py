@@ -179,7 +179,7 @@ def test_a_server_that_replies_however_badly_is_there(endpoint: Endpoint) -> Non
 def test_a_host_that_never_takes_the_connection_is_one_that_was_not_reached(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_pilot.answering.client.CONNECT_SECONDS", 0.1)
+    monkeypatch.setattr("rag_pilot.answering.calls.CONNECT_SECONDS", 0.1)
     with ExitStack() as open_, socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
