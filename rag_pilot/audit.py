@@ -22,6 +22,7 @@ from .analysis.shares import Share
 from .answering.answerer import INSTRUCTIONS, NOT_FOUND, answer
 from .building import Built
 from .corpus.guarded import Guarded
+from .errors import RunStoppedError
 from .files import read_jsonl
 from .progress import progress
 from .records import Answer, Question
@@ -166,6 +167,8 @@ def audit(
         text = question.question + " " * blanks
         try:
             given = ask(text, index, groups, record, None, k=k, instructions=instructions, **(search or {}))
+        except RunStoppedError:
+            raise
         except Exception:  # whatever another's search raises
             tally.errors += 1
             return None

@@ -7,7 +7,7 @@ the caller, every time. Which pilot this belongs to is not known here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -85,6 +85,7 @@ def manifest_of(settings: Settings, documents: Sequence[Document], embedding: Em
         prefixes=prefixes,
         revision=embedding.revision,
         precision=embedding.precision,
+        window=settings.embedding.window if settings.embedding.kind == "model" else None,
     )
 
 
@@ -243,7 +244,7 @@ def embed_questions(index: HybridIndex, questions: Iterable[Question]) -> None:
     One that its model cannot rewrite is left out: the fault is that question's when it is asked. ModelError where not
     one of them can be rewritten.
     """
-    asked = [q.question for q in questions]
+    asked = list(dict.fromkeys(q.question for q in questions))
     if isinstance(index.rewrite, Rewriter):
         asked = _can_be_rewritten(index.rewrite, asked)
     if index.embed is not None:
@@ -265,7 +266,10 @@ def _can_be_rewritten(rewrite: Rewriter, questions: Sequence[str]) -> list[str]:
 
     pool = ThreadPoolExecutor(rewrite.threads)
     try:
-        found = [q for kept in progress(pool.map(tried, questions), "rewriting", len(questions)) for q in kept]
+        calls = [pool.submit(tried, question) for question in questions]
+        for call in progress(as_completed(calls), "rewriting", len(calls)):
+            call.result()  # the first that ends the run is the cause of what others say then
+        found = [question for call in calls for question in call.result()]
     finally:
         pool.shutdown(cancel_futures=True)
     if faults and not found:

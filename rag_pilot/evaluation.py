@@ -176,7 +176,13 @@ def _judged(question: Question, given: Answer, judge: Judge) -> Verdict:
         raw=judgement.raw if judgement.label is None else "",
         reused=judgement.reused,
         spent=judgement.spent,
+        against=reference_of(question),
     )
+
+
+def reference_of(question: Question) -> str:
+    """Names what a judge is given beside an answer's text: amended, it is judged anew."""
+    return fingerprint([question.question, question.expected])
 
 
 def _finished(do: Callable[[Question], T], todo: Sequence[Question], threads: int, model: Any) -> Generator[T]:

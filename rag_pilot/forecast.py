@@ -131,6 +131,8 @@ def _embeds_elsewhere(settings: Settings) -> bool:
 
 def _uncounted(settings: Settings, questions: int, finished: bool) -> tuple[str, ...]:
     told = []
+    if settings.rerank.kind == "model":
+        told.append("The leak audit and a re-index rerank too, for other askers: their calls are not counted.")
     if _embeds_elsewhere(settings) and not finished:
         told.append(
             f"Embedding is done at an address ([embedding], {settings.embedding.model}), which no prompt can be made "
@@ -143,8 +145,8 @@ def _uncounted(settings: Settings, questions: int, finished: bool) -> tuple[str,
         )
     if settings.judge.scores == "model":
         told.append(
-            f'Scores ([judge] scores = "model"): at most {3 * questions} calls after the run, three an answer, when '
-            "the table of what answers rest on is made."
+            f'Scores ([judge] scores = "model"): at most {6 * questions} calls after the run, three an answer, each '
+            "made again once where its reply cannot be read, when the table of what answers rest on is made."
         )
     return tuple(told)
 

@@ -60,5 +60,11 @@ def checked(settings: Settings) -> list[tuple[str, ModelTable, int]]:
     """The models that are checked before a run, each with the tokens of the longest prompt that the run can make."""
     cut, shown = settings.passages, settings.retrieval.k
     longest = shown * max(cut.max_tokens, cut.parent_tokens) + BESIDE
-    sizes = (("answer", settings.answer, longest), ("judge", settings.judge, settings.answer.max_tokens + BESIDE))
-    return [(name, table, size) for name, table, size in sizes if table.kind == "model"]
+    scores = settings.judge.scores == "model"  # its prompts hold the passages too
+    judged = longest if scores else settings.answer.max_tokens + BESIDE
+    found: list[tuple[str, ModelTable, int]] = []
+    if settings.answer.kind == "model":
+        found.append(("answer", settings.answer, longest))
+    if settings.judge.kind == "model" or scores:
+        found.append(("judge", settings.judge, judged))
+    return found

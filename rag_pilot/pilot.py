@@ -37,8 +37,9 @@ from .corpus.passages import Splitter, split_documents
 from .corpus.questions import QuestionSet, read_questions
 from .corpus.tickets import Imported, import_questions
 from .errors import DataError, ModelError, StaleError
-from .evaluation import grade, run_eval
+from .evaluation import grade, reference_of, run_eval
 from .files import read_jsonl, write_jsonl
+from .grading.judge import UNREADABLE
 from .identity import fingerprint
 from .lock import lock_criteria, read_lock
 from .models import answerer, at_once, check_models, judge_of
@@ -304,7 +305,15 @@ class Pilot:
         questions, judge = self.questions, judge_of(settings, cache)
         graded_by = settings.deciding("judge")["judge"]
         if known := self._finished(print_id):
-            verdicts = grade(questions, known.answers, judge, at_once(settings.judge))
+            same = known.info.get("judge") == graded_by
+            against = {q.id: reference_of(q) for q in questions}
+            stands = {  # it was asked for twice, and is not paid for at every opening
+                i: v
+                for i, v in known.verdicts.items()
+                if same and v.reason == UNREADABLE and v.answer_sha == known.answers[i].sha and v.against == against[i]
+            }
+            fresh = grade([q for q in questions if q.id not in stands], known.answers, judge, at_once(settings.judge))
+            verdicts = {i: v for i in known.answers if (v := stands.get(i) or fresh.get(i))}
             return replace(known, verdicts=verdicts, info={**known.info, "judge": graded_by})
         check_accepted(self._accepted, self._index_key)
         built = self.build(variant)

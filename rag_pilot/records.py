@@ -288,6 +288,7 @@ class Verdict(Record):
     raw: str = ""
     reused: bool | None = None  # whether a model's reply was kept from an earlier call; None: no model was asked
     spent: Mapping[str, Any] = field(default_factory=dict)  # the judge's tokens_in, tokens_out and seconds
+    against: str = ""  # fingerprint of the question and the expected answer that the judge was given
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,8 @@ class Result:
     @cached_property
     def fitted(self) -> Fitted | None:
         """The judge fitted to the expert's labels, where pilot.toml says so."""
-        if self.settings.judge.kind != "fitted":
+        kind = self.settings.judge.kind
+        if kind != "fitted" or self.run.info.get("judge", {}).get("kind", kind) != "fitted":  # an example has its own
             return None
         return fitted(self.questions, self.run.answers, self.run.verdicts, self.expert.current)
 

@@ -341,7 +341,7 @@ def read_settings(path: Path) -> Settings:
     _refuse_keys(settings, path)
     for change in settings.change:  # a planned change that cannot be made is known before the first run
         try:
-            settings.changed(change.set)
+            _refuse_keys(settings.changed(change.set), path)
         except SettingsError as fault:
             raise SettingsError(f"{path}: change {change.name!r}: {fault}") from None
     return settings
@@ -349,7 +349,7 @@ def read_settings(path: Path) -> Settings:
 
 def _refuse_keys(settings: Settings, path: Path) -> None:
     """SettingsError where an entry holds a key: addresses and models' names stand in every run and on pages."""
-    for name in ("rewrite", "answer", "judge", "hosted"):
+    for name in ("embedding", "rewrite", "rerank", "answer", "judge", "hosted"):
         table = getattr(settings, name)
         key = os.environ.get(table.key_variable, "").strip()
         if len(key) >= SHORTEST_KEY and key in json.dumps(settings.model_dump(mode="json"), ensure_ascii=False):

@@ -10,9 +10,10 @@ import pytest
 from endpoint import KEY, Endpoint, Step
 from tiny import tiny_pilot
 
+from rag_pilot.answering.calls import connect
 from rag_pilot.answering.endpoints import EmbeddingModel, RerankingModel
 from rag_pilot.compared import ablations
-from rag_pilot.errors import ModelError, RunStoppedError
+from rag_pilot.errors import ModelError, RunStoppedError, SettingsError
 from rag_pilot.pilot import Pilot
 from rag_pilot.retrieval.replies import Replies
 from rag_pilot.settings import EmbeddingTable, RerankTable
@@ -211,3 +212,42 @@ def test_a_pilot_reranks_at_its_address_what_the_asker_may_open_and_shows_what_i
     pilot.lock_acceptance()
     _, found = ablations(pilot)
     assert "rerank.kind" in [row.setting for row in found]
+
+
+def test_a_narrower_window_is_another_index(endpoint: Endpoint, tmp_path: Path) -> None:
+    endpoint.decide = embedded
+    wide = pilot_with(tmp_path, endpoint, "embedding", "dense").build()
+    narrow = pilot_with(tmp_path, endpoint, "embedding", "dense", window=16).build()
+    assert narrow.state == "rebuilt" and narrow.manifest.fingerprint != wide.manifest.fingerprint
+
+
+def test_an_interrupted_build_asks_nothing_more(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused: Step = (401, {"error": {"message": "no"}}, {})
+    busy: Step = (429, {"error": {"message": "slow down"}}, {"retry-after": "50"})
+    endpoint.decide = lambda sent: refused if sent["input"] == ["last"] else busy
+    endpoint.wait = 0.1
+    with pytest.raises(RunStoppedError):
+        EmbeddingModel(table(EmbeddingTable, endpoint, batch=1, concurrency=2))(["a", "last", *"bcdefgh"])
+    assert len(endpoint.calls) <= 4
+
+
+@pytest.mark.parametrize("name", ["embedding", "rerank", "judge", "rewrite"])
+def test_no_table_may_hold_a_password(endpoint: Endpoint, tmp_path: Path, name: str) -> None:
+    with pytest.raises(SettingsError, match=rf"{name}\.base_url holds a user or password"):
+        pilot_with(tmp_path, endpoint, name, "keyword", base_url="http://bob:pw@127.0.0.1/v1")
+
+
+def test_a_planned_change_may_not_hold_one_either(tmp_path: Path) -> None:
+    path = tiny_pilot(tmp_path).data / "pilot.toml"
+    change = '\n[[change]]\nname = "x"\ncause = "not_retrieved"\nhypothesis = "h"\nmeasure = "hit5"\n'
+    path.write_text(path.read_text() + change + 'set = { "answer.base_url" = "http://bob:pw@127.0.0.1/v1" }\n')
+    with pytest.raises(SettingsError, match="user or password"):
+        Pilot.open("tiny", tmp_path)
+
+
+def test_an_empty_address_is_openais_own_whatever_the_environment_says(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+    client, _ = connect("", "PILOT_TEST_KEY", 5.0, "answer")
+    assert client.base_url.host == "api.openai.com"

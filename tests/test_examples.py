@@ -66,3 +66,17 @@ def test_an_example_of_other_questions_is_refused(tmp_path):
     (folder / "answers.jsonl").write_text(answers.replace('"q1"', '"q99"'))
     with pytest.raises(DataError, match=r"answers\.jsonl: answers do not fit the questions"):
         example_runs(pilot)
+
+
+def test_an_examples_judge_stays_its_own_where_the_pilots_is_fitted(tmp_path):
+    pilot = tiny_pilot(tmp_path)
+    run_and_label(pilot)
+    folder = pilot.data / "example-runs" / "2026-01-05-other"
+    shutil.copytree(Ledger(pilot).result().run.folder, folder)
+    info = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(info | {"judge": {"kind": "model", "model": "strict"}}))
+    toml = pilot.data / "pilot.toml"
+    toml.write_text(toml.read_text() + '[judge]\nkind = "fitted"\n')
+    (example,) = example_runs(Pilot.open("tiny", tmp_path))
+    assert example.fitted is None and example.verdicts == example.run.verdicts
+    assert Ledger(Pilot.open("tiny", tmp_path)).result().fitted is not None

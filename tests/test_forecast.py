@@ -240,4 +240,21 @@ def test_a_reranker_and_scores_by_a_model_are_told_and_not_called(endpoint: Endp
     found = forecast(Pilot.open("tiny", tmp_path))
     assert endpoint.calls == [] and [c.what for c in found.calls] == ["check", "check", "answer", "judge"]
     shown = repr(tables.dry_run(found, pilot.settings))
-    assert "rerank-model): at most 6 calls" in shown and "at most 18 calls" in shown
+    assert "rerank-model): at most 6 calls" in shown and "at most 36 calls" in shown
+
+
+def test_an_unreadable_verdict_is_not_paid_for_again_until_its_expected_answer_is_amended(
+    endpoint: Endpoint, tmp_path: Path
+) -> None:
+    pilot = pilot_with(endpoint, tmp_path, "answer", "judge")
+    endpoint.decide = lambda sent: helpful(sent) if kind_of(sent) != "judge" else (200, completion("hm"), {})
+    first = pilot.run()
+    unreadable = [v for v in first.verdicts.values() if v.by != "rule"]
+    assert unreadable and all(v.label is None for v in unreadable)
+    endpoint.calls.clear()
+    assert Pilot.open("tiny", tmp_path).run().verdicts == first.verdicts
+    assert endpoint.calls == []
+    path = pilot.data / "questions.jsonl"
+    path.write_text(path.read_text().replace("On form T-7.", "Form T-7."))
+    Pilot.open("tiny", tmp_path).run()
+    assert [kind_of(sent) for sent in endpoint.calls] == ["judge", "judge"]

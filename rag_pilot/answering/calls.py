@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 UNREACHED = 3
 """Calls in a row, of different prompts, that never reached the server though made again: the run ends."""
+OPENAI = "https://api.openai.com/v1"
+"""Of an empty base_url; no variable of the environment stands in for it, because replies are kept by their address."""
 CONNECT_SECONDS = 10.0
 """A host that is not there says nothing: no longer is waited for the connection itself, whatever `timeout` is."""
 
@@ -38,7 +40,7 @@ def connect(base_url: str, key_variable: str, timeout: float, table: str) -> tup
             f"no key: set the environment variable {key_variable}, or {table}.base_url for a server of your own"
         )
     patience = openai.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS))
-    return openai.OpenAI(api_key=key or "none", base_url=base_url or None, timeout=patience, max_retries=0), key
+    return openai.OpenAI(api_key=key or "none", base_url=base_url or OPENAI, timeout=patience, max_retries=0), key
 
 
 class Calls(Generic[T]):

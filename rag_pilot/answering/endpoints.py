@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 import numpy as np
@@ -42,9 +42,15 @@ class EmbeddingModel(Calls[Vectors]):
         parts = [list(texts[at : at + self._batch]) for at in range(0, len(texts), self._batch)]
         pool = ThreadPoolExecutor(self.settings.concurrency)
         try:
-            found = list(pool.map(lambda part: self._asked(part, sum(map(tokens_of, part))), parts))
-        finally:
-            pool.shutdown(cancel_futures=True)
+            calls = [pool.submit(self._asked, part, sum(map(tokens_of, part))) for part in parts]
+            for call in as_completed(calls):  # the first that fails is the cause of what others say then
+                call.result()
+            found = [call.result() for call in calls]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            self.halt()
+            raise
+        pool.shutdown()
         if len({vectors.shape[1] for vectors in found}) > 1:
             raise ModelError(f"{self.settings.model} gave vectors of different lengths in one build; ask again")
         return np.concatenate(found) if found else np.empty((0, 0), dtype=np.float32)

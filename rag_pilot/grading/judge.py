@@ -22,6 +22,8 @@ from ..retrieval.keyword import tokenizer
 Judge = Callable[[str, str, str], "str | Judgement | None"]
 """`judge(question, expected, text)`; a plain label serves as well, None is 'unreadable'."""
 
+UNREADABLE = "unreadable"
+"""The reason of a verdict whose replies could not be read, the second no more than the first."""
 FULL, SOME = 0.6, 0.3
 """Shares of a short expected answer's words that make a text correct, or partly."""
 LONG, OWN_FULL, OWN_SOME = 20, 0.4, 0.35
@@ -179,7 +181,7 @@ class ModelJudge:
             if (found := read_label(str(replies[-1]))) is not None:
                 return replace(found, reused=getattr(replies[-1], "reused", None), spent=_spent(replies))
         last = replies[-1]
-        return Judgement(None, "unreadable", str(last), getattr(last, "reused", None), _spent(replies))
+        return Judgement(None, UNREADABLE, str(last), getattr(last, "reused", None), _spent(replies))
 
     def halt(self) -> None:
         """Give up the calls that wait."""

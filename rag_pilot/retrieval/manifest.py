@@ -32,6 +32,7 @@ class Manifest(Record):
     normalised: bool = True  # vectors of length 1, so that their product is the cosine
     titles: bool = True  # title and headings are indexed with each passage
     question_headings: bool = False  # a heading that asks a question is embedded alone too
+    window: int | None = None  # tokens of one text that a model behind an address is given; None: the model's own
     dimension: int = 0  # as observed when it was built
     count: int = 0  # passages
     beyond: float = 0.0  # share of the tokens to be embedded that do not fit the model's window, as counted when built

@@ -15,6 +15,10 @@ def cost(spent: Spending, settings: Settings) -> Html:
     """What a month costs at the measured tokens, who used them, and what each lever would save."""
     own, tariff, used = settings.cost, Tariff.of(settings.cost), spent.answering
     grading = _grading(spent, settings, tariff)
+    elsewhere = [name for name in ("embedding", "rerank") if getattr(settings, name).kind == "model"]
+    if elsewhere:
+        apart = f"Not in it: {' and '.join(elsewhere)} at an address; their tokens are {NOT_MEASURED}."
+        grading = f"{grading} {apart}" if grading else apart
     if used is None:
         return section(
             paragraph(element("strong", "Cost of the model: "), f"{NOT_MEASURED}."),
