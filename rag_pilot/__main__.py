@@ -225,12 +225,15 @@ def _trace(args: argparse.Namespace) -> int:
 def _stored(pilot: Pilot, name: str | None) -> Result:
     """A run on disk by its folder's name (None: the latest), with its index; nothing is asked."""
     from .building import SEARCHING, Variant
+    from .examples import FOLDER
     from .results import Result
     from .runs import open_run
 
-    files = [p for f in (pilot.results / "runs", pilot.data / "example-runs") for p in sorted(f.glob("*/run.json"))]
-    known = {p.parent.name: p for p in files}
-    latest = max(files, key=lambda p: p.stat().st_mtime).parent.name if files else ""
+    own, others = (sorted(f.glob("*/run.json")) for f in (pilot.results / "runs", pilot.data / FOLDER))
+    known = {p.parent.name: p for p in (*own, *others)}
+    latest = (
+        max(own or others, key=lambda p: p.stat().st_mtime).parent.name if known else ""
+    )  # an example only where there is no other
     if (name or latest) not in known:
         listed = ", ".join(known) or "none yet: `rag-pilot run` makes one"
         raise DataError(f"no run {name!r} of pilot {pilot.name}; runs are: {listed}" if name else f"runs: {listed}")

@@ -10,6 +10,8 @@ from typing import Any
 
 from rag_pilot.answering.answerer import Reply
 from rag_pilot.answering.client import chat_model
+from rag_pilot.answering.start import CODE
+from rag_pilot.retrieval.rewrite import INSTRUCTIONS
 from rag_pilot.settings import AnswerTable
 
 KEY = "sk-proj-Zq81-very-secret-0042"
@@ -29,6 +31,14 @@ def completion(content: Any, finish: str | None = "stop", tokens: tuple[int, int
         ],
         "usage": {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)},
     }
+
+
+def kind_of(sent: dict[str, Any]) -> str:
+    """Whose call it is: check, rewrite, answer or judge."""
+    text = sent["messages"][0]["content"]
+    if CODE in text:
+        return "check"
+    return "rewrite" if text.startswith(INSTRUCTIONS) else "judge" if "Expected answer" in text else "answer"
 
 
 class Endpoint:

@@ -1,6 +1,7 @@
 """Runs that came with a pilot: those of the sample as they were made, and what the table says of any."""
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from tiny import run_and_label, tiny_pilot
 
 from rag_pilot import tables
+from rag_pilot.__main__ import main
 from rag_pilot.errors import DataError
 from rag_pilot.examples import example_runs
 from rag_pilot.files import read_jsonl
@@ -80,3 +82,19 @@ def test_an_examples_judge_stays_its_own_where_the_pilots_is_fitted(tmp_path):
     (example,) = example_runs(Pilot.open("tiny", tmp_path))
     assert example.fitted is None and example.verdicts == example.run.verdicts
     assert Ledger(Pilot.open("tiny", tmp_path)).result().fitted is not None
+
+
+def test_a_newer_example_is_not_taken_for_the_latest_run(tmp_path, capsys, monkeypatch):
+    pilot = tiny_pilot(tmp_path)
+    run_and_label(pilot)
+    own = Ledger(pilot).result().run.folder
+    folder = pilot.data / "example-runs" / "2026-01-05-other"
+    shutil.copytree(own, folder)
+    answers = folder / "answers.jsonl"
+    answers.write_text(answers.read_text().replace("25 days", "99 days"))
+    os.utime(own / "run.json", (1, 1))
+    monkeypatch.chdir(tmp_path)
+    assert main(["trace", "tiny", "q1"]) == 0
+    assert "99 days" not in capsys.readouterr().out
+    assert main(["trace", "tiny", "q1", "--run", "2026-01-05-other"]) == 0
+    assert "99 days" in capsys.readouterr().out

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
-from endpoint import Endpoint, Step, completion
+from endpoint import Endpoint, Step, completion, kind_of
 from tiny import tiny_pilot
 
 from rag_pilot.__main__ import main
@@ -18,16 +18,8 @@ from rag_pilot.forecast import Calls, Forecast, forecast
 from rag_pilot.ledger import Ledger
 from rag_pilot.pilot import Pilot
 from rag_pilot.reporting import tables
-from rag_pilot.retrieval.rewrite import INSTRUCTIONS
 
 ALL = ("rewrite", "answer", "judge")
-
-
-def kind_of(sent: dict[str, Any]) -> str:
-    text = sent["messages"][0]["content"]
-    if CODE in text:
-        return "check"
-    return "rewrite" if text.startswith(INSTRUCTIONS) else "judge" if "Expected answer" in text else "answer"
 
 
 def helpful(sent: dict[str, Any]) -> Step:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from endpoint import KEY, Endpoint, Step, completion
+from endpoint import KEY, Endpoint, Step, completion, kind_of
 from tiny import notebook, tiny_pilot
 
 from rag_pilot.answering.start import CODE
@@ -18,7 +18,6 @@ from rag_pilot.errors import PilotError, SettingsError
 from rag_pilot.ledger import Ledger
 from rag_pilot.pilot import Pilot
 from rag_pilot.reporting.export import export
-from rag_pilot.retrieval.rewrite import INSTRUCTIONS
 
 WHO = ("rewrite", "answer", "judge")
 PARTS = [KEY[n : n + 12] for n in range(0, len(KEY) - 11)]
@@ -34,13 +33,6 @@ def leaks(*told: str | bytes) -> list[str]:
 def files(root: Path) -> bytes:
     """All bytes below a folder: runs, stores of replies with their journals, cache, pages, locks."""
     return b"".join(p.name.encode() + p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file())
-
-
-def kind_of(sent: dict[str, Any]) -> str:
-    text = sent["messages"][0]["content"]
-    if CODE in text:
-        return "check"
-    return "rewrite" if text.startswith(INSTRUCTIONS) else "judge" if "Expected answer" in text else "answer"
 
 
 def helpful(sent: dict[str, Any]) -> Step:
