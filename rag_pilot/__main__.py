@@ -231,9 +231,8 @@ def _stored(pilot: Pilot, name: str | None) -> Result:
 
     own, others = (sorted(f.glob("*/run.json")) for f in (pilot.results / "runs", pilot.data / FOLDER))
     known = {p.parent.name: p for p in (*own, *others)}
-    latest = (
-        max(own or others, key=lambda p: p.stat().st_mtime).parent.name if known else ""
-    )  # an example only where there is no other
+    asked = own or others  # an example only where there is no other
+    latest = max(asked, key=lambda p: p.stat().st_mtime).parent.name if asked else ""
     if (name or latest) not in known:
         listed = ", ".join(known) or "none yet: `rag-pilot run` makes one"
         raise DataError(f"no run {name!r} of pilot {pilot.name}; runs are: {listed}" if name else f"runs: {listed}")

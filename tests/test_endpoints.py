@@ -221,12 +221,12 @@ def test_a_narrower_window_is_another_index(endpoint: Endpoint, tmp_path: Path) 
     assert narrow.state == "rebuilt" and narrow.manifest.fingerprint != wide.manifest.fingerprint
 
 
-def test_an_interrupted_build_asks_nothing_more(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_that_is_refused_asks_nothing_more_and_tells_the_cause(endpoint: Endpoint) -> None:
     refused: Step = (401, {"error": {"message": "no"}}, {})
     busy: Step = (429, {"error": {"message": "slow down"}}, {"retry-after": "50"})
     endpoint.decide = lambda sent: refused if sent["input"] == ["last"] else busy
     endpoint.wait = 0.1
-    with pytest.raises(RunStoppedError):
+    with pytest.raises(RunStoppedError, match="check the key"):
         EmbeddingModel(table(EmbeddingTable, endpoint, batch=1, concurrency=2))(["a", "last", *"bcdefgh"])
     assert len(endpoint.calls) <= 4
 
