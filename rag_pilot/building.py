@@ -7,7 +7,7 @@ the caller, every time. Which pilot this belongs to is not known here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from .corpus.documents import Documents
 from .corpus.passages import Splitter, prefix_of, question_above, split_documents
 from .errors import DataError, ModelError, RunStoppedError
 from .identity import fingerprint
+from .pool import finished
 from .progress import progress
 from .records import Document, Passage, Question
 from .retrieval.cache import CachedEmbedding
@@ -264,14 +265,8 @@ def _can_be_rewritten(rewrite: Rewriter, questions: Sequence[str]) -> list[str]:
             return []
         return [question]
 
-    pool = ThreadPoolExecutor(rewrite.threads)
-    try:
-        calls = [pool.submit(tried, question) for question in questions]
-        for call in progress(as_completed(calls), "rewriting", len(calls)):
-            call.result()  # the first that ends the run is the cause of what others say then
-        found = [question for call in calls for question in call.result()]
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with closing(finished(tried, questions, rewrite.threads, rewrite)) as rewriting:
+        found = {question for done in progress(rewriting, "rewriting", len(questions)) for question in done}
     if faults and not found:
         raise ModelError(f"no question could be rewritten; the first: {faults[0]}")
-    return found
+    return [question for question in questions if question in found]

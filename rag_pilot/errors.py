@@ -38,3 +38,7 @@ class RunStoppedError(ModelError):
 
     What was finished is kept, and is not asked again when the run goes on.
     """
+
+
+class HaltedError(RunStoppedError):
+    """A call that was not made because another one had ended the run: its cause is that one's."""

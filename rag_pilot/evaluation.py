@@ -7,15 +7,13 @@ in `runs`; what a change is, and which pilot this belongs to, is not known here.
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 from .analysis.grades import citation_rule, rule_label
 from .answering.answerer import INSTRUCTIONS, LLM, answer, read_citations
@@ -23,13 +21,15 @@ from .answering.citations import Citations
 from .corpus.questions import read_questions
 from .errors import DataError, RunStoppedError
 from .files import append_jsonl, write_jsonl
-from .grading.judge import Judge, Judgement
+from .grading.judge import UNREADABLE, Judge, Judgement
 from .identity import fingerprint
+from .pool import finished
 from .progress import progress
 from .records import JUDGE_LABELS, Answer, Question, Verdict
 from .runs import Run, counted, resume, write_info
 
-T = TypeVar("T")
+Spent = Mapping[str, tuple[int, int]]
+"""Who (rewrite, answer, judge) -> tokens in and out that were paid for."""
 FINAL = re.compile(r"ModelError: (filtered|truncated)")
 """Errors that, met twice, are final: asking a third time would pay for the same."""
 
@@ -50,7 +50,7 @@ def run_eval(
     judges: int = 1,
     folder: Path | None = None,
     info: Mapping[str, Any] | None = None,
-    cost: Callable[[int, int], str] | None = None,
+    cost: Callable[[Spent], str] | None = None,
 ) -> Run:
     """Ask every question of a questions.jsonl (or of a list) with its asker's groups, and grade by rule and judge.
 
@@ -60,7 +60,7 @@ def run_eval(
     twice). RunStoppedError ends the run where no further question could fare better. `info` is kept in run.json; its
     "config", and how the questions are asked ("how": k, min_similarity, instructions, search), must be the same on
     resuming (StaleError). `search` goes to the index's search; `threads` ask and `judges` grade at once; `cost` says
-    what tokens in and out come to, for the progress bar.
+    what tokens of who rewrites, answers and grades come to, for the progress bars.
     """
     questions = read_questions(Path(path), everyone).questions if isinstance(path, str | Path) else tuple(path)
     if twice := [i for i, n in Counter(q.id for q in questions).items() if n > 1]:
@@ -100,11 +100,11 @@ def run_eval(
             asked.append(result)
 
     try:
-        with closing(_finished(ask, todo, threads, llm)) as finished:
-            for _ in progress(finished, "answers", len(todo), lambda: _so_far(asked, cost)):
+        with closing(finished(ask, todo, threads, llm)) as asking:
+            for _ in progress(asking, "answers", len(todo), lambda: _so_far(asked, (), cost)):
                 pass
         answers = {q.id: done[q.id] for q in questions}
-        verdicts = grade(questions, answers, judge, judges)
+        verdicts = grade(questions, answers, judge, judges, lambda graded: _so_far(asked, graded, cost))
     except RunStoppedError as fault:
         kept = sum(done[q.id].status != "error" for q in questions if q.id in done)
         where = "they are kept; mend it and run again, to go on from there" if folder else "they were not written"
@@ -117,25 +117,38 @@ def run_eval(
     return run
 
 
-def _so_far(asked: Sequence[Answer], cost: Callable[[int, int], str] | None) -> str:
+def _so_far(asked: Sequence[Answer], graded: Sequence[Verdict], cost: Callable[[Spent], str] | None) -> str:
     """What the progress bar says beside done and time left: errors, and what was paid for where a model is."""
     errors = sum(a.status == "error" for a in asked)
-    paid = [a for a in asked if not a.reused]
-    into, out = sum(a.tokens_in for a in paid), sum(a.tokens_out for a in paid)
+    used: dict[str, list[Mapping[str, Any]]] = {
+        "answer": [{"tokens_in": a.tokens_in, "tokens_out": a.tokens_out} for a in asked if not a.reused],
+        "rewrite": [a.rewriting for a in asked if not a.rewriting.get("reused", True)],
+        "judge": [v.spent for v in graded if not v.reused],
+    }
+    paid = {
+        who: (sum(row.get("tokens_in", 0) for row in rows), sum(row.get("tokens_out", 0) for row in rows))
+        for who, rows in used.items()
+    }
+    tokens = sum(map(sum, paid.values()))
     told = [f"{errors} in error"] if errors else []
-    told += [f"{into + out:,} tokens"] if into + out else []
-    return ", ".join(told + ([cost(into, out)] if cost else []))
+    told += [f"{tokens:,} tokens"] if tokens else []
+    return ", ".join(told + ([cost(paid)] if cost else []))
 
 
 def grade(
-    questions: Iterable[Question], answers: Mapping[str, Answer], judge: Judge | None, threads: int = 1
+    questions: Iterable[Question],
+    answers: Mapping[str, Answer],
+    judge: Judge | None,
+    threads: int = 1,
+    so_far: Callable[[Sequence[Verdict]], str] = lambda graded: "",
 ) -> dict[str, Verdict]:
     """A verdict for every answer that has one: by rule, else by the judge, then the citation rule.
 
-    Declines and unanswerable questions never reach the judge; an error has no verdict. `threads` grade at once.
+    Declines and unanswerable questions never reach the judge; an error has no verdict. `threads` grade at once;
+    the progress bar says what `so_far` says of the judge's verdicts.
     """
     verdicts: dict[str, Verdict] = {}
-    to_judge: list[Question] = []
+    to_judge, told = list[Question](), list[Verdict]()
     for question in questions:
         given = answers[question.id]
         label = rule_label(question, given)
@@ -146,10 +159,12 @@ def grade(
 
     def graded(question: Question) -> Verdict:
         assert judge is not None
-        return _judged(question, answers[question.id], judge)
+        verdict = _judged(question, answers[question.id], judge)
+        told.append(verdict)
+        return verdict
 
-    with closing(_finished(graded, to_judge, threads, judge)) as finished:
-        found = {v.question_id: v for v in progress(finished, "grades", len(to_judge))}
+    with closing(finished(graded, to_judge, threads, judge)) as grading:
+        found = {v.question_id: v for v in progress(grading, "grades", len(to_judge), lambda: so_far(told))}
     return {i: v for i in answers if (v := verdicts.get(i) or found.get(i))}
 
 
@@ -185,27 +200,17 @@ def reference_of(question: Question) -> str:
     return fingerprint([question.question, question.expected])
 
 
-def _finished(do: Callable[[Question], T], todo: Sequence[Question], threads: int, model: Any) -> Generator[T]:
-    """What is done of each question as it finishes, in any order.
+def unreadable(run: Run, questions: Iterable[Question]) -> dict[str, Verdict]:
+    """The verdicts that stay unreadable: the judge was asked twice for them, and is not paid at every opening.
 
-    When the run is stopped, calls that have not begun are never made, and the model's waiting ones are given up.
+    One whose answer, question or expected answer is another by now is not among them.
     """
-    if threads == 1:
-        yield from map(do, todo)
-        return
-    pool = ThreadPoolExecutor(threads)
-    try:
-        futures = [pool.submit(do, question) for question in todo]
-        for future in as_completed(futures):
-            yield future.result()
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        while not all(future.done() for future in futures):  # again, because one may only now begin to wait
-            getattr(model, "halt", bool)()
-            time.sleep(0.05)
-        raise
-    finally:
-        pool.shutdown()
+    against = {q.id: reference_of(q) for q in questions}
+    return {
+        i: v
+        for i, v in run.verdicts.items()
+        if v.reason == UNREADABLE and v.answer_sha == run.answers[i].sha and v.against == against[i]
+    }
 
 
 def regrade(run: Run, judge: Judge | None) -> Run:

@@ -19,6 +19,7 @@ from .answering.answerer import Reply, answer, instructed
 from .answering.context import tokens_of
 from .answering.start import check_prompt
 from .building import Built, Variant, embed_questions
+from .evaluation import unreadable
 from .files import read_text
 from .models import answerer, checked, judge_of
 from .pilot import Pilot
@@ -83,7 +84,8 @@ class Forecast:
 def forecast(pilot: Pilot, variant: Variant | None = None) -> Forecast:
     """What `pilot.run` of a variant would call now. Needs no key and no server; builds the index where it is missing.
 
-    An unfinished run goes on where it stopped: what it was told is kept in the cache, and free.
+    An unfinished run goes on where it stopped: what it was told is kept in the cache, and free; its models are not
+    checked again.
     """
     variant = variant or pilot.baseline
     settings, questions = variant.settings, pilot.questions
@@ -107,7 +109,10 @@ def forecast(pilot: Pilot, variant: Variant | None = None) -> Forecast:
     ungraded = 0
     if "judge" in by_model:
         long = "x" * 4 * (lengths["answer"][0] if "answer" in by_model else 0)
-        ungraded = _judging(pilot, settings, questions, answers, long, asked["judge"], kept)
+        same = finished and finished.info.get("judge") == settings.deciding("judge")["judge"]
+        stands = unreadable(finished, questions) if finished and same else {}
+        to_grade = [q for q in questions if q.id not in stands]
+        ungraded = _judging(pilot, settings, to_grade, answers, long, asked["judge"], kept)
     tariff = Tariff.of(settings.cost)
     prices = {"rewrite": tariff.rewriting, "answer": tariff.answering, "judge": tariff.judging}
     calls = [
@@ -115,7 +120,7 @@ def forecast(pilot: Pilot, variant: Variant | None = None) -> Forecast:
         for name in tables
         if name in by_model
     ]
-    if not finished:
+    if not finished and not pilot.begun(variant):
         checks = [
             _calls("check", table, [check_prompt(tokens)], 0, table.max_tokens, 0, prices[name])
             for name, table, tokens in checked(settings)

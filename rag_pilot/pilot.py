@@ -7,13 +7,15 @@ changes of week 2 did in `ledger.py`. Nothing here prints or draws.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from . import __version__
+from .analysis.cost import paid_so_far
 from .analysis.sample import seeded_order
 from .analysis.sensitivity import can_detect
 from .answering.answerer import instructed, prompt_hash
@@ -37,9 +39,8 @@ from .corpus.passages import Splitter, split_documents
 from .corpus.questions import QuestionSet, read_questions
 from .corpus.tickets import Imported, import_questions
 from .errors import DataError, ModelError, StaleError
-from .evaluation import grade, reference_of, run_eval
+from .evaluation import grade, run_eval, unreadable
 from .files import read_jsonl, write_jsonl
-from .grading.judge import UNREADABLE
 from .identity import fingerprint
 from .lock import lock_criteria, read_lock
 from .models import answerer, at_once, check_models, judge_of
@@ -51,7 +52,7 @@ from .retrieval.hybrid import Hits
 from .retrieval.keyword import tokenizer
 from .retrieval.manifest import document_hashes
 from .retrieval.rewrite import read_glossary
-from .runs import Run, open_run
+from .runs import Run, open_run, read_info
 from .settings import read_settings
 
 
@@ -278,12 +279,18 @@ class Pilot:
         return self._finished(fingerprint(self.config(variant)))
 
     def _finished(self, print_id: str) -> Run | None:
+        complete = (f for f in self._folders(print_id) if read_info(f).get("complete"))
+        folder = next(complete, None)
+        return open_run(folder, self.questions) if folder else None
+
+    def begun(self, variant: Variant) -> Path | None:
+        """The folder of a run that was stopped and that `run` would go on with, on whatever day it was begun."""
+        return next(self._folders(fingerprint(self.config(variant))), None)
+
+    def _folders(self, print_id: str) -> Iterator[Path]:
         for path in sorted((self.results / "runs").glob("*/run.json")):
-            if _holds(path, print_id):
-                known = open_run(path.parent, self.questions)
-                if known.info.get("complete"):
-                    return known
-        return None
+            if f'"fingerprint": "{print_id}"' in path.read_text(encoding="utf-8"):
+                yield path.parent
 
     def run(self, slug: str = "baseline", variant: Variant | None = None) -> Run:
         """Ask all questions of a variant, or reuse the run that did; unthresholded, every answer stored with its ranks.
@@ -306,21 +313,18 @@ class Pilot:
         graded_by = settings.deciding("judge")["judge"]
         if known := self._finished(print_id):
             same = known.info.get("judge") == graded_by
-            against = {q.id: reference_of(q) for q in questions}
-            stands = {  # it was asked for twice, and is not paid for at every opening
-                i: v
-                for i, v in known.verdicts.items()
-                if same and v.reason == UNREADABLE and v.answer_sha == known.answers[i].sha and v.against == against[i]
-            }
+            stands = unreadable(known, questions) if same else {}
             fresh = grade([q for q in questions if q.id not in stands], known.answers, judge, at_once(settings.judge))
             verdicts = {i: v for i in known.answers if (v := stands.get(i) or fresh.get(i))}
             return replace(known, verdicts=verdicts, info={**known.info, "judge": graded_by})
         check_accepted(self._accepted, self._index_key)
         built = self.build(variant)
-        folder = self.results / "runs" / f"{date.today().isoformat()}-{slug}-{print_id[:6]}"
-        if not (folder / "run.json").exists():
+        folder = self.begun(variant)
+        if folder is None:
             check_models(settings)
+            folder = self.results / "runs" / f"{date.today().isoformat()}-{slug}-{print_id[:6]}"
         embed_questions(built.index, questions)
+        by_model = "model" in (settings.answer.kind, settings.rewrite.kind, settings.judge.kind)
         return run_eval(
             questions,
             built.index,
@@ -341,9 +345,5 @@ class Pilot:
                 "judge": graded_by,
                 "prices": settings.cost.model_dump(exclude_none=True),
             },
-            cost=settings.cost.said if settings.answer.kind == "model" else None,
+            cost=partial(paid_so_far, settings.cost) if by_model else None,
         )
-
-
-def _holds(run_json: Path, print_id: str) -> bool:
-    return f'"fingerprint": "{print_id}"' in run_json.read_text(encoding="utf-8")

@@ -261,6 +261,7 @@ class Answer(Record):
     rewriting: Mapping[str, Any] = field(default_factory=dict)  # that model's tokens_in, tokens_out, reused
     not_applied: tuple[str, ...] = ()  # settings that the endpoint refused, such as temperature
     reused: bool | None = None  # whether a model's reply was kept from an earlier call; None: no model was asked
+    rerank_reused: bool | None = None  # the same of a reranking model's scores
     final: bool = False  # of an error: filtered or truncated twice, it is not asked again
 
     @property
@@ -287,7 +288,7 @@ class Verdict(Record):
     reason: str = ""
     raw: str = ""
     reused: bool | None = None  # whether a model's reply was kept from an earlier call; None: no model was asked
-    spent: Mapping[str, Any] = field(default_factory=dict)  # the judge's tokens_in, tokens_out and seconds
+    spent: Mapping[str, Any] = field(default_factory=dict)  # the judge's tokens_in, tokens_out, seconds, not_applied
     against: str = ""  # fingerprint of the question and the expected answer that the judge was given
 
 

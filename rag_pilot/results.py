@@ -302,7 +302,9 @@ class Result:
 
     def stage_times(self) -> list[StageTime]:
         """Seconds per stage against the budgets."""
-        return stage_times(self.run.answers.values(), self.settings.budgets, self.run.verdicts.values())
+        elsewhere = self.settings.embedding.kind == "model" and self.settings.retrieval.method != "keyword"
+        in_part = ("retrieve", "total") if elsewhere else ()  # questions are embedded before the first is asked
+        return stage_times(self.run.answers.values(), self.settings.budgets, self.run.verdicts.values(), in_part)
 
 
 def criteria(settings: Settings) -> list[Criterion]:

@@ -64,7 +64,7 @@ class Run:
 
 def open_run(folder: Path, questions: Collection[Question]) -> Run:
     """A run from its folder; its answers must be of these questions (DataError), and one each."""
-    info = _read_info(folder)
+    info = read_info(folder)
     rows = read_records(folder / "answers.jsonl", Answer.from_json)
     answers = {row.question_id: row for row in rows}
     asked = [q for q in questions if q.id in answers]
@@ -80,7 +80,7 @@ def resume(folder: Path, questions: Sequence[Question], info: Mapping[str, Any])
     if not (folder / "run.json").exists():
         write_info(folder, {**info, "complete": False, "asked": len(questions)})
         return {}
-    begun = _read_info(folder)
+    begun = read_info(folder)
     now = json.loads(dumps(info))
     if differing := [name for name in ("config", "how") if begun.get(name) != now.get(name)]:
         found = "; ".join(f"{name}: {begun.get(name)}, now {now.get(name)}" for name in differing)
@@ -94,7 +94,8 @@ def resume(folder: Path, questions: Sequence[Question], info: Mapping[str, Any])
     return {a.question_id: a for a in read_records(path, Answer.from_json) if a.question_id in known}
 
 
-def _read_info(folder: Path) -> dict[str, Any]:
+def read_info(folder: Path) -> dict[str, Any]:
+    """What stands in run.json; DataError where there is none, or none that can be read."""
     path = folder / "run.json"
     try:
         info: dict[str, Any] = json.loads(read_text(path))
@@ -137,6 +138,7 @@ def counted(
         "not_rewritten": sum(bool(a.not_rewritten) for a in answers.values()),
         "models": sorted({a.model for a in answers.values() if a.model}),
         "not_applied": sorted({name for a in answers.values() for name in a.not_applied}),
+        "judge_not_applied": sorted({name for v in verdicts.values() for name in v.spent.get("not_applied", ())}),
         "tokens_in": sum(a.tokens_in for a in answers.values()),
         "tokens_out": sum(a.tokens_out for a in answers.values()),
         "replies": {who: _replies(rows) for who, rows in asked.items()},

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 
 from .analysis.shares import Mean
@@ -18,12 +18,13 @@ from .answering.answerer import LLM
 from .errors import ModelError, RunStoppedError
 from .grading.faithfulness import Checked, claims_of, faithfulness
 from .grading.unvalidated import answer_relevance, context_precision
+from .pool import finished
 from .progress import progress
 from .records import Answer, Hit, Passage, Question
 from .runs import Run
 
-NAMES = ("faithfulness", "answer relevance", "context precision")
-VALIDATED = frozenset(NAMES[:1])
+FAITHFULNESS, RELEVANCE, CONTEXT_PRECISION = NAMES = ("faithfulness", "answer relevance", "context precision")
+VALIDATED = frozenset({FAITHFULNESS})
 DECLINED, ERROR, UNANSWERABLE = "declined", "error", "cannot be answered"
 GONE, FAILED = "a passage is gone or closed to its asker", "the call failed"
 
@@ -71,51 +72,44 @@ def scores(
     nothing, and what cannot be answered no context precision.
     """
 
-    def of(question: Question) -> tuple[Checked, ...]:
-        return _of(question, run.answers[question.id], passages, groups, llm)
+    def of(one: tuple[str, Question]) -> tuple[tuple[str, str], Checked]:
+        name, question = one
+        return (name, question.id), _of(name, question, run.answers[question.id], passages, groups, llm)
 
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            done = pool.map(of, run.questions) if llm else map(of, run.questions)
-            rows = list(progress(done, "scores", len(run.questions)))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            getattr(llm, "halt", bool)()
-            raise
+    todo = [(name, question) for question in run.questions for name in NAMES]  # one at a time, so that a stop is soon
+    with closing(finished(of, todo, threads, llm)) as checking:
+        found = dict(progress(checking, "scores", len(todo)))
     by = "model" if llm else "offline"
-    return tuple(
-        Score(name, {q.id: row[n] for q, row in zip(run.questions, rows, strict=True)}, by)
-        for n, name in enumerate(NAMES)
-    )
+    return tuple(Score(name, {q.id: found[name, q.id] for q in run.questions}, by) for name in NAMES)
 
 
 def _of(
+    name: str,
     question: Question,
     answer: Answer,
     passages: Mapping[str, Passage],
     groups: Mapping[str, AbstractSet[str]],
     llm: LLM | None,
-) -> tuple[Checked, ...]:
+) -> Checked:
     if answer.status == "error":
-        return (Checked(why=ERROR),) * 3
+        return Checked(why=ERROR)
     shown = [str(hit["id"]) for hit in answer.hits]
     closed = any(i not in passages or question.groups.isdisjoint(groups.get(i, frozenset())) for i in shown)
     gone, hits = Checked(why=GONE) if closed else None, [Hit(passages[i]) for i in shown if not closed]
     claims = claims_of(answer.text or "")
-    answered, answerable = answer.status == "answered", question.answerable
-    return (
-        _tried(lambda: gone or faithfulness(question.question, claims, hits, llm), DECLINED, answered),
-        _tried(lambda: gone or answer_relevance(question.question, claims, llm), DECLINED, answered),
-        _tried(
-            lambda: gone or context_precision(question.question, question.expected, hits, llm), UNANSWERABLE, answerable
-        ),
-    )
+    if name == CONTEXT_PRECISION:
+        if not question.answerable:
+            return Checked(why=UNANSWERABLE)
+        return gone or _tried(lambda: context_precision(question.question, question.expected, hits, llm))
+    if answer.status != "answered":
+        return Checked(why=DECLINED)
+    if name == RELEVANCE:
+        return gone or _tried(lambda: answer_relevance(question.question, claims, llm))
+    return gone or _tried(lambda: faithfulness(question.question, claims, hits, llm))
 
 
-def _tried(check: Callable[[], Checked], otherwise: str, applies: bool) -> Checked:
-    """What a check says where it applies; a call that fails is that one value's, the end of all calls everybody's."""
-    if not applies:
-        return Checked(why=otherwise)
+def _tried(check: Callable[[], Checked]) -> Checked:
+    """What a check says; a call that fails is that one value's, the end of all calls everybody's."""
     try:
         return check()
     except RunStoppedError:

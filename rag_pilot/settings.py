@@ -254,11 +254,6 @@ class CostTable(_Table):
                 raise ValueError(f"give both of {who}_input_per_million and {who}_output_per_million, or neither")
         return self
 
-    def said(self, tokens_in: int, tokens_out: int) -> str:
-        """What so many tokens come to, such as '0.42 USD'."""
-        money = (tokens_in * self.input_per_million + tokens_out * self.output_per_million) / 1e6
-        return f"{money:,.2f} {self.currency}"
-
 
 class Change(_Table):
     """One change of week 2, planned: what is believed, what it mends, and the one measure that decides."""

@@ -437,6 +437,20 @@ def test_a_refused_parameter_is_done_without_once_remembered_and_recorded(endpoi
     assert json.loads((tmp_path / "run" / "run.json").read_text())["not_applied"] == ["temperature"]
 
 
+def test_what_is_refused_of_the_judges_calls_stands_in_the_run_too(endpoint: Endpoint, tmp_path: Path) -> None:
+    questions = [Question("q1", "how long?", "25 days", "leave")]
+    refuse = refusing()
+
+    def decide(sent: dict[str, Any]) -> Step:
+        step = refuse(sent)
+        return step if step[0] == 400 else (200, completion('{"reason": "same", "label": "correct"}'), {})
+
+    endpoint.decide = decide
+    run_eval(questions, Passages(), lambda _: "25 days [1]", model_judge(endpoint.model), folder=tmp_path / "run")
+    told = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert (told["not_applied"], told["judge_not_applied"]) == ([], ["temperature"])
+
+
 @pytest.mark.parametrize(
     "said", [{"param": "response_format"}, {"message": "'response_format' of type 'json_schema' is not supported"}]
 )

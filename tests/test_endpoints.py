@@ -2,6 +2,7 @@ import hashlib
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,15 @@ import pytest
 from endpoint import KEY, Endpoint, Step
 from tiny import tiny_pilot
 
+from rag_pilot.analysis.latency import stage_times
 from rag_pilot.answering.calls import connect
 from rag_pilot.answering.endpoints import EmbeddingModel, RerankingModel
+from rag_pilot.building import Variant
 from rag_pilot.compared import ablations
 from rag_pilot.errors import ModelError, RunStoppedError, SettingsError
+from rag_pilot.ledger import Ledger
 from rag_pilot.pilot import Pilot
+from rag_pilot.reporting.tables import answers
 from rag_pilot.retrieval.replies import Replies
 from rag_pilot.settings import EmbeddingTable, RerankTable
 
@@ -163,6 +168,25 @@ def test_a_build_that_was_stopped_asks_only_for_the_rest(endpoint: Endpoint, tmp
     assert asked and not set(asked) & set(done)
 
 
+def test_a_batch_that_is_refused_loses_none_of_the_others(endpoint: Endpoint, tmp_path: Path) -> None:
+    more = {"batch": 1, "concurrency": 3}
+    endpoint.wait = 0.1  # so that all three are under way at once
+
+    def first_fails(sent: dict[str, Any]) -> Step:
+        return embedded(sent) if len(endpoint.calls) != 1 else (400, {"error": {"message": "odd text"}}, {})
+
+    endpoint.decide = first_fails
+    with pytest.raises(ModelError, match="odd text"):
+        pilot_with(tmp_path, endpoint, "embedding", "dense", **more).build()
+    sent = [call["input"][0] for call in endpoint.calls]
+    assert len(sent) == 3
+    endpoint.calls.clear()
+    endpoint.decide = embedded
+    pilot_with(tmp_path, endpoint, "embedding", "dense", **more).build()
+    asked = [call["input"][0] for call in endpoint.calls]
+    assert asked == sent[:1]
+
+
 # -- scores ------------------------------------------------------------------------------------------------------------
 
 
@@ -170,9 +194,10 @@ def test_scores_are_those_of_the_texts_in_any_order_and_are_not_asked_for_twice(
     endpoint: Endpoint, tmp_path: Path
 ) -> None:
     endpoint.decide = longest_first
-    for _ in range(2):
+    for kept in (False, True):
         ranker = RerankingModel(table(RerankTable, endpoint), Replies(tmp_path / "rerank.sqlite", {"model": "m-1"}))
-        assert ranker("how long?", ["two", "one more", "x"]) == [3.0, 8.0, 1.0]
+        scores = ranker("how long?", ["two", "one more", "x"])
+        assert (scores, scores.reused) == ([3.0, 8.0, 1.0], kept)
     (call,) = endpoint.calls
     assert (call["path"], call["query"], call["top_n"]) == ("/v1/rerank", "how long?", 3)
 
@@ -212,6 +237,38 @@ def test_a_pilot_reranks_at_its_address_what_the_asker_may_open_and_shows_what_i
     pilot.lock_acceptance()
     _, found = ablations(pilot)
     assert "rerank.kind" in [row.setting for row in found]
+
+
+def test_scores_that_were_kept_are_no_time_that_was_waited_for_now(endpoint: Endpoint, tmp_path: Path) -> None:
+    endpoint.decide = longest_first
+    pilot = pilot_with(tmp_path, endpoint, "rerank", "keyword")
+    pilot.lock_acceptance()
+    first = pilot.run().info["seconds"]
+    assert first["rerank"]["measured"] == len(endpoint.calls) > 0
+    count = len(endpoint.calls)
+    another = Variant(pilot.settings.changed({"answer.sentences": 1}))
+    again = pilot.run("again", another)
+    assert len(endpoint.calls) == count
+    assert again.info["seconds"]["rerank"]["measured"] == 0
+    times = {t.stage: t for t in stage_times(again.answers.values(), {})}
+    assert (times["rerank"].n, times["rerank"].kept, times["rerank"].p50) == (0, count, None)
+    assert times["total"].kept == count
+
+
+def test_a_budget_is_not_kept_where_the_embedding_of_the_question_was_not_measured(
+    endpoint: Endpoint, tmp_path: Path
+) -> None:
+    endpoint.decide = embedded
+    pilot = pilot_with(tmp_path, endpoint, "embedding", "dense")
+    pilot.lock_acceptance()
+    result = Ledger(pilot).result(())
+    result.settings.budgets.update(retrieve=9.0, generate=9.0, total=9.0)
+    result.run.answers.update(
+        {f"{n}": replace(a, question_id=f"{n}") for a in list(result.run.answers.values()) for n in range(20)}
+    )
+    within = {t.stage: t.within for t in result.stage_times()}
+    assert (within["retrieve"], within["generate"], within["total"]) == (None, True, None)
+    assert "whether they are within their budgets is not measured" in str(answers.run(result))
 
 
 def test_a_narrower_window_is_another_index(endpoint: Endpoint, tmp_path: Path) -> None:

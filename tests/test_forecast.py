@@ -153,8 +153,24 @@ def test_a_run_that_stopped_pays_for_the_rest_only(
         pilot.run()
     monkeypatch.delenv("PILOT_TEST_KEY")
     monkeypatch.setattr(endpoint, "decide", lambda sent: pytest.fail("asked"))
-    answers = rows(forecast(Pilot.open("tiny", tmp_path)))["answer"]
-    assert (answers.kept, answers.asked) == (3, whole - 3)
+    found = rows(forecast(Pilot.open("tiny", tmp_path)))
+    assert (found["answer"].kept, found["answer"].asked) == (3, whole - 3)
+    assert "check" not in [calls.what for calls in forecast(Pilot.open("tiny", tmp_path)).calls]
+
+
+def test_a_run_that_was_begun_on_another_day_goes_on_in_its_folder(endpoint: Endpoint, tmp_path: Path) -> None:
+    endpoint.decide = lambda sent: helpful(sent) if kind_of(sent) == "check" else (401, {"error": {}}, {})
+    pilot = pilot_with(endpoint, tmp_path, "answer")
+    with pytest.raises(RunStoppedError, match="stops with"):
+        pilot.run()
+    (begun,) = (tmp_path / "results" / "tiny" / "runs").iterdir()
+    earlier = begun.rename(begun.with_name(f"2026-01-31{begun.name[10:]}"))
+    endpoint.decide = helpful
+    endpoint.calls.clear()
+    run = Pilot.open("tiny", tmp_path).run()
+    assert (run.folder, run.info["complete"]) == (earlier, True)
+    assert list(earlier.parent.iterdir()) == [earlier]
+    assert "check" not in map(kind_of, endpoint.calls)
 
 
 def test_a_model_judge_beside_the_extractive_answerer_is_foretold_exactly(endpoint: Endpoint, tmp_path: Path) -> None:
@@ -244,9 +260,11 @@ def test_an_unreadable_verdict_is_not_paid_for_again_until_its_expected_answer_i
     unreadable = [v for v in first.verdicts.values() if v.by != "rule"]
     assert unreadable and all(v.label is None for v in unreadable)
     endpoint.calls.clear()
+    assert rows(forecast(Pilot.open("tiny", tmp_path)))["judge"].asked == 0
     assert Pilot.open("tiny", tmp_path).run().verdicts == first.verdicts
     assert endpoint.calls == []
     path = pilot.data / "questions.jsonl"
     path.write_text(path.read_text().replace("On form T-7.", "Form T-7."))
+    assert rows(forecast(Pilot.open("tiny", tmp_path)))["judge"].asked == 1
     Pilot.open("tiny", tmp_path).run()
     assert [kind_of(sent) for sent in endpoint.calls] == ["judge", "judge"]

@@ -30,6 +30,12 @@ def test_few_measurements_have_no_p95_and_a_budget_without_measurement_is_named(
     assert stage_times([answer(generate=1.0)] * 20, {"generate": 1.0})[0].within is True
 
 
+def test_of_a_stage_that_is_measured_in_part_only_too_much_is_told():
+    measured = [answer(retrieve=0.1, generate=1.0)] * 20
+    rows = stage_times(measured, {"retrieve": 0.2, "generate": 2, "total": 1.0}, (), ("retrieve", "total"))
+    assert [(r.stage, r.within) for r in rows] == [("retrieve", None), ("generate", True), ("total", False)]
+
+
 def test_failed_calls_have_no_time():
     assert stage_times([answer(status="error", generate=60.0)], {}) == []
 

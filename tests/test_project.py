@@ -21,6 +21,7 @@ STREET = (
     "records",
     "files",
     "progress",
+    "pool",
     "settings",
     "lock",
     "corpus",

@@ -1,6 +1,11 @@
 """The scores of a run: every question is counted once, with a value or with the reason why there is none."""
 
+import os
+import signal
+import time
+
 import pytest
+from endpoint import completion
 from pydantic import ValidationError
 from tiny import run_and_label, tiny_pilot
 
@@ -81,6 +86,25 @@ def test_a_failed_call_is_one_value_missing_and_a_stop_ends_it_all():
     assert faithful.checked["right"].why == FAILED
     with pytest.raises(RunStoppedError, match="no key"):
         scores(a_run(*ROWS), PASSAGES, GROUPS, stops, threads=2)
+
+
+def test_an_interrupt_asks_nothing_more_and_waits_for_no_pause(endpoint):
+    rows = [(f"q{n}", "answered", "Staff get 25 days of annual leave [1].", ["p1"], True) for n in range(12)]
+
+    def third_interrupts(sent):
+        if len(endpoint.calls) == 3:
+            os.kill(os.getpid(), signal.SIGINT)  # as the notebook's stop button
+        if len(endpoint.calls) > 2:
+            return 429, {"error": {"message": "slow down"}}, {"retry-after": "50"}
+        return 200, completion('{"yes": [1], "no": []}'), {}
+
+    endpoint.decide = third_interrupts
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        scores(a_run(*rows), PASSAGES, GROUPS, endpoint.model, threads=2)
+    assert time.monotonic() - started < 20
+    time.sleep(0.2)
+    assert len(endpoint.calls) <= 3 + 2
 
 
 def test_only_faithfulness_counts_as_validated_and_the_table_marks_the_others():

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -17,11 +18,14 @@ from typing import Any
 import pytest
 from endpoint import Endpoint, Passages, Step, completion
 
+from rag_pilot.analysis.cost import paid_so_far
 from rag_pilot.answering.answerer import Reply
 from rag_pilot.answering.client import chat_model
-from rag_pilot.errors import ModelError, RunStoppedError
+from rag_pilot.errors import HaltedError, ModelError, RunStoppedError
 from rag_pilot.evaluation import run_eval
+from rag_pilot.grading.judge import model_judge
 from rag_pilot.records import Question
+from rag_pilot.retrieval.rewrite import Rewriter
 from rag_pilot.settings import CostTable
 
 THREADS, COUNT = 4, 60
@@ -107,6 +111,18 @@ def test_an_interrupt_does_not_wait_for_a_pause_that_the_endpoint_asked_for(endp
     running.communicate(timeout=40)
     assert time.monotonic() - started < 20
     assert (tmp_path / "run" / "answers.jsonl").read_text().count('"answered"') == 6
+
+
+def test_the_cause_of_a_stop_is_told_and_not_that_others_were_halted_by_it() -> None:
+    def model(prompt: Any) -> Reply:
+        if prompt.question == "0?":
+            raise HaltedError("not asked: the run was stopped")
+        time.sleep(0.2)
+        raise RunStoppedError("bad key")
+
+    questions = [Question(f"q{n}", f"{n}?", "25 days", "leave") for n in range(3)]
+    with pytest.raises(RunStoppedError, match="bad key"):
+        run_eval(questions, Passages(), model, threads=2)
 
 
 # -- a server that is gone ---------------------------------------------------------------------------------------------
@@ -224,7 +240,7 @@ def test_the_bar_tells_done_errors_tokens_cost_and_time_left(
     endpoint.steps = [(400, {"error": {"message": "odd"}}, {})] * 2
     endpoint.wait = 0.06
     questions = [Question(f"q{n}", f"{n}?", "25 days", "leave") for n in range(30)]
-    cost = CostTable(currency="EUR", input_per_million=1000.0, output_per_million=1000.0).said
+    cost = partial(paid_so_far, CostTable(currency="EUR", input_per_million=1000.0, output_per_million=1000.0))
     run_eval(questions, Passages(), endpoint.model, threads=2, cost=cost)
     shown = capfd.readouterr().err
     assert "2 in error, " in shown
@@ -237,6 +253,36 @@ def test_the_bar_tells_done_errors_tokens_cost_and_time_left(
     assert int(paid.replace(",", "")) in range(1000 * (count - 6), 1000 * (count + 1), 1000)  # the bar lags a little
 
 
+def test_the_bar_tells_what_who_rewrites_and_who_grades_cost_too(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
+    questions = [Question(f"q{n}", f"how long is {n}?", "25 days", "leave") for n in range(30)]
+
+    def told(text: str) -> Callable[[str], Reply]:
+        def model(prompt: str) -> Reply:
+            time.sleep(0.02)
+            return Reply(text, model="tiny", tokens_in=9_000, tokens_out=1_000, reused=False)
+
+        return model
+
+    class Rewritten(Passages):
+        rewrite = Rewriter(told("length of leave"))
+
+    prices = {"input_per_million": 1.0, "output_per_million": 2.0, "rewrite_input_per_million": 10.0}
+    prices |= {"rewrite_output_per_million": 20.0, "judge_input_per_million": 100.0, "judge_output_per_million": 200.0}
+    cost = partial(paid_so_far, CostTable(currency="EUR", **prices))
+    judge = model_judge(told('{"reason": "same", "label": "correct"}'))
+    run_eval(questions, Rewritten(), told("25 days [1]"), judge, cost=cost)
+    shown = capfd.readouterr().err
+    said = re.findall(r"(answers|grades).*?([\d,]+) tokens, ([\d.]+) EUR", shown)
+    for bar, each in (("answers", (0, 0.011 + 0.11)), ("grades", (30, 1.1))):
+        tokens, money = next((int(t.replace(",", "")), float(m)) for b, t, m in reversed(said) if b == bar)
+        count = tokens / 10_000 - 2 * each[0] if bar == "grades" else tokens / 20_000
+        assert count > 20
+        assert money == pytest.approx(each[0] * (0.011 + 0.11) + count * each[1], abs=0.006)
+
+
 def test_what_was_kept_costs_nothing_in_the_bar(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,7 +293,7 @@ def test_what_was_kept_costs_nothing_in_the_bar(
         time.sleep(0.06)
         return Reply("25 days [1]", model="tiny", tokens_in=990, tokens_out=10, reused=prompt.question != "3?")
 
-    run_eval(questions, Passages(), model, cost=CostTable(currency="EUR").said)
+    run_eval(questions, Passages(), model, cost=partial(paid_so_far, CostTable(currency="EUR")))
     shown = capfd.readouterr().err
     assert "1,000 tokens, 0.00 EUR" in shown or "1,000 tokens, 0.01 EUR" in shown
     assert ",000 tokens" not in shown.replace("1,000 tokens", "")

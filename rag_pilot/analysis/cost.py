@@ -134,6 +134,14 @@ class Tariff:
         return cls(answering, named("rewrite") or plain, named("judge") or plain, named("small"), table.easy_share)
 
 
+def paid_so_far(table: CostTable, tokens: Mapping[str, tuple[int, int]]) -> str:
+    """What tokens in and out of who answers, rewrites and grades come to, such as '0.42 USD'."""
+    tariff = Tariff.of(table)
+    prices = {"answer": tariff.answering, "rewrite": tariff.rewriting, "judge": tariff.judging}
+    money = sum(monthly_cost(1, Usage(*used), prices[who]) for who, used in tokens.items())
+    return f"{money:,.2f} {table.currency}"
+
+
 SMALL = "small_input_per_million and small_output_per_million"
 
 

@@ -129,12 +129,12 @@ def answer(
     of the model or the index are raised, and so is a Reply that the endpoint says is cut or empty: they are no decline.
     """
     seconds: dict[str, float] = {}
-    rewritten: dict[str, Any] = {}
+    told: dict[str, Any] = {}
     if isinstance(rewrite := getattr(index, "rewrite", None), Rewriter):
-        rewritten = {"searched": rewrite(question), "not_rewritten": rewrite.refused(question)}
+        told = {"searched": rewrite(question), "not_rewritten": rewrite.refused(question)}
         made = rewrite.made(question)
         if made.reused is not None:
-            rewritten["rewriting"] = {n: getattr(made, n) for n in ("tokens_in", "tokens_out", "reused")}
+            told["rewriting"] = {n: getattr(made, n) for n in ("tokens_in", "tokens_out", "reused")}
         if made.seconds is not None:
             seconds["rewrite"] = round(made.seconds, 4)
     started = time.perf_counter()
@@ -144,11 +144,12 @@ def answer(
     seconds["retrieve"] = round(time.perf_counter() - started - (reranking or 0.0), 4)
     if reranking is not None:
         seconds["rerank"] = round(reranking, 4)
+        told["rerank_reused"] = getattr(found, "rerank_reused", None)
     known: dict[str, Any] = {
         "question_id": question_id,
         "hits": tuple(Candidate(h.passage.id, h.doc, h.similarity, dict(h.ranks)).as_json() for h in hits),
         "lists": {name: list(ids) for name, ids in getattr(found, "lists", {}).items()},
-        **rewritten,
+        **told,
     }
     similarities = [h.similarity for h in hits if h.similarity is not None]
     if not hits:

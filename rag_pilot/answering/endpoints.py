@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ModelError
+from ..errors import HaltedError, ModelError
+from ..pool import finished
 from ..retrieval.replies import Replies
+from ..retrieval.rerank import Scores
 from ..settings import EmbeddingTable, ModelTable
 from .calls import Calls, read_row
 from .context import tokens_of
@@ -34,26 +36,36 @@ class EmbeddingModel(Calls[Vectors]):
     def __init__(self, settings: EmbeddingTable, table: str = "embedding") -> None:
         super().__init__(settings, table, {"dimensions": settings.dimensions} if settings.dimensions else {})
         self._batch = settings.batch
-        self.at_once = settings.batch * settings.concurrency
-        """Texts after which vectors are kept: what a kill can lose."""
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
-        """Unit vectors, one row a text; the calls of one batch are made at once, as many as `concurrency`."""
-        parts = [list(texts[at : at + self._batch]) for at in range(0, len(texts), self._batch)]
-        pool = ThreadPoolExecutor(self.settings.concurrency)
-        try:
-            calls = [pool.submit(self._asked, part, sum(map(tokens_of, part))) for part in parts]
-            for call in as_completed(calls):  # the first that fails is the cause of what others say then
-                call.result()
-            found = [call.result() for call in calls]
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            self.halt()
-            raise
-        pool.shutdown()
-        if len({vectors.shape[1] for vectors in found}) > 1:
+        """Unit vectors, one row a text."""
+        found = sorted(self.parts(texts), key=lambda part: part[0].start)
+        if len({vectors.shape[1] for _, vectors in found}) > 1:
             raise ModelError(f"{self.settings.model} gave vectors of different lengths in one build; ask again")
-        return np.concatenate(found) if found else np.empty((0, 0), dtype=np.float32)
+        return np.concatenate([vectors for _, vectors in found]) if found else np.empty((0, 0), dtype=np.float32)
+
+    def parts(self, texts: Sequence[str]) -> Iterator[tuple[slice, Vectors]]:
+        """(place in the texts, unit vectors) of each batch as it comes in, as many at once as `concurrency`.
+
+        After a fault nothing more is asked; it is raised after what came in beside it.
+        """
+        faults: list[ModelError] = []
+
+        def ask(at: int) -> tuple[slice, Vectors] | None:
+            where = slice(at, at + self._batch)
+            part = list(texts[where])
+            try:
+                return None if faults else (where, self._asked(part, sum(map(tokens_of, part))))
+            except ModelError as fault:
+                faults.append(fault)
+                self.halt()
+                return None
+
+        places = range(0, len(texts), self._batch)
+        with closing(finished(ask, places, self.settings.concurrency, self)) as asking:
+            yield from filter(None, asking)
+        if faults:
+            raise min(faults, key=lambda fault: isinstance(fault, HaltedError))  # the cause, not what it halted
 
     def _made(self, client: Any, what: Any, sent: Mapping[str, Any]) -> Vectors:
         response = client.embeddings.create(model=self.settings.model, input=what, encoding_format="float", **sent)
@@ -82,14 +94,15 @@ class RerankingModel(Calls[list[float]]):
         super().__init__(settings, table)
         self._replies = replies
 
-    def __call__(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+    def __call__(self, question: str, texts: Sequence[str]) -> Scores:
         """A score for each text, higher is better."""
         asked = json.dumps([question, list(texts)])
-        kept = self._replies.known(asked)
+        kept, found = self._replies.known(asked), Scores()
+        found.reused = kept is not None
         if kept is None:
             scores = self._asked((question, list(texts)), tokens_of(question) + sum(map(tokens_of, texts)))
             kept = self._replies.keep(asked, json.dumps(scores))
-        found: list[float] = json.loads(kept)
+        found.extend(json.loads(kept))
         return found
 
     def _made(self, client: Any, what: Any, sent: Mapping[str, Any]) -> list[float]:

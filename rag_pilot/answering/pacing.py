@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from threading import Condition
 
-from ..errors import RunStoppedError
+from ..errors import HaltedError
 
 LONGEST = 60.0
 """Seconds that are waited at most at once, whatever an endpoint asks for."""
@@ -29,7 +29,7 @@ class Pace:
         self.pauses = 0  # in a row, no call having come through
 
     def wait(self, tokens: int, round: int) -> float:
-        """Wait for this call's turn; the moment at which it goes. RunStoppedError where its round was halted."""
+        """Wait for this call's turn; the moment at which it goes. HaltedError where its round was halted."""
         each = 60 / self._requests if self._requests else 0.0
         each = max(each, 60 * tokens / self._tokens if self._tokens else 0.0)
         with self._changed:
@@ -51,7 +51,7 @@ class Pace:
         """All calls wait: as long as was asked, and each time in a row twice as long as the time before, from `first`.
 
         Seconds of the pause; 0 where the call `went` before the end of a pause that others had begun.
-        RunStoppedError where its round was halted: what was refused of it does not hold up the next one.
+        HaltedError where its round was halted: what was refused of it does not hold up the next one.
         """
         with self._changed:
             self._go_on(round)
@@ -77,4 +77,4 @@ class Pace:
 
     def _go_on(self, round: int) -> None:
         if self.round != round:
-            raise RunStoppedError("not asked: the run was stopped")
+            raise HaltedError("not asked: the run was stopped")

@@ -189,10 +189,12 @@ class ModelJudge:
 
 
 def _spent(replies: Sequence[str]) -> dict[str, Any]:
-    """What the calls took; empty where they tell nothing."""
+    """What the calls took, and which settings the endpoint refused; empty where they tell nothing."""
     if not all(hasattr(reply, "tokens_in") for reply in replies):
         return {}
-    return {name: sum(getattr(reply, name) for reply in replies) for name in ("tokens_in", "tokens_out", "seconds")}
+    spent = {name: sum(getattr(reply, name) for reply in replies) for name in ("tokens_in", "tokens_out", "seconds")}
+    refused = sorted({name for reply in replies for name in getattr(reply, "not_applied", ())})
+    return spent | ({"not_applied": refused} if refused else {})
 
 
 def model_judge(llm: Callable[[str], str]) -> ModelJudge:

@@ -57,10 +57,8 @@ class CachedEmbedding(Embedding):
                 found[places[key]] = np.frombuffer(vector, dtype="<f4")
                 del missing[key]
             waiting = list(missing)
-            at_once = getattr(self._encode, "at_once", AT_ONCE)
-            for at in range(0, len(waiting), at_once):
-                part = waiting[at : at + at_once]
-                fresh = super()._vectors([texts[places[key][0]] for key in part])
+            for where, fresh in self._computed([texts[places[key][0]] for key in waiting]):
+                part = waiting[where]
                 width = width or fresh.shape[-1]
                 if fresh.shape != (len(part), width) or not np.isfinite(fresh).all():
                     raise ModelError(
@@ -76,6 +74,15 @@ class CachedEmbedding(Embedding):
                 for key, vector in zip(part, fresh, strict=True):
                     found[places[key]] = vector
         return found
+
+    def _computed(self, texts: list[str]) -> Iterator[tuple[slice, Vectors]]:
+        """(place in the texts, vectors) of each part, as it is known; a model at an address says what is one."""
+        if parts := getattr(self._encode, "parts", None):
+            yield from parts(texts)
+        else:
+            for at in range(0, len(texts), AT_ONCE):
+                part = slice(at, at + AT_ONCE)
+                yield part, super()._vectors(texts[part])
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:

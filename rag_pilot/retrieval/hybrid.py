@@ -47,10 +47,12 @@ class Retriever(Protocol):
 class Hits(list[Hit]):
     """A list of hits that also carries the candidate lists they came from: list name -> passage ids, best first.
 
-    `rerank_seconds` is None where nothing was reranked.
+    `rerank_seconds` is None where nothing was reranked; `rerank_reused` tells whether its scores were kept from an
+    earlier call.
     """
 
     rerank_seconds: float | None = None
+    rerank_reused: bool | None = None
 
     def __init__(self, hits: Iterable[Hit] = (), lists: Mapping[str, tuple[str, ...]] | None = None) -> None:
         super().__init__(hits)
@@ -260,6 +262,7 @@ class HybridIndex:
         ids = self.passages.rows.ids
         told = {name: tuple(ids[row] for row in one.rows.tolist()) for name, one in lists.items()}
         spent: float | None = None
+        reused: bool | None = None
         if self.reranker:
             started = time.perf_counter()
             head = best[: self.reranker.depth]
@@ -268,10 +271,10 @@ class HybridIndex:
             told[LIST] = tuple(ids[row] for row in reranked)
             for rank, (at, score) in enumerate(order, start=1):
                 ranks[head[at]][LIST], fused[head[at]] = rank, score
-            spent = time.perf_counter() - started
+            spent, reused = time.perf_counter() - started, order.reused
             shown, _ = self.merging.first(reranked + best[len(head) :], self.passages.__getitem__, k)
         hits = Hits((Hit(self.passages[r], near.get(r), fused[r], ranks[r]) for r in shown), told)
-        hits.rerank_seconds = spent
+        hits.rerank_seconds, hits.rerank_reused = spent, reused
         return hits
 
     def _lists(self) -> tuple[str, ...]:

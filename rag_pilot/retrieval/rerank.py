@@ -24,6 +24,18 @@ Score = Callable[[str, Sequence[str]], Sequence[float]]
 """(question, texts of passages) -> a score for each, higher is better."""
 
 
+class Scores(list[float]):
+    """Scores that also tell whether they were kept from an earlier call (None: nobody is called)."""
+
+    reused: bool | None = None
+
+
+class Order(list[tuple[int, float]]):
+    """(place, score) of each passage, best first; `reused` as the scores tell it."""
+
+    reused: bool | None = None
+
+
 @dataclass(frozen=True)
 class Reranker:
     """Any function that scores texts for a question, and how many of the fused list it reads."""
@@ -31,7 +43,7 @@ class Reranker:
     score: Score
     depth: int = 40
 
-    def order(self, question: str, passages: Sequence[Passage]) -> list[tuple[int, float]]:
+    def order(self, question: str, passages: Sequence[Passage]) -> Order:
         """(place in `passages`, score) of each, best first; scores are rounded to 1e-4, ties stay in their order.
 
         Raises DataError for scores that are not one number for each passage.
@@ -46,7 +58,9 @@ class Reranker:
             raise DataError(
                 f"the reranker gave {len(scores)} scores for {len(texts)} passages; expected a number for each"
             )
-        return sorted(enumerate(scores), key=lambda placed: (-placed[1], placed[0]))
+        order = Order(sorted(enumerate(scores), key=lambda placed: (-placed[1], placed[0])))
+        order.reused = getattr(given, "reused", None)
+        return order
 
 
 @cache

@@ -191,6 +191,10 @@ class Rewriter:
         kept = self._replies.known(prompt) if self._replies else None
         return Rewritten(**json.loads(kept), reused=True) if kept else None
 
+    def halt(self) -> None:
+        """Give up the calls that wait."""
+        getattr(self._llm, "halt", bool)()
+
     def without_calls(self, question: str) -> str:
         """The question as it is searched, the model's line where it is known."""
         return self(question) if self.known(question) else self._also(question)

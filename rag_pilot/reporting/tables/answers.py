@@ -75,7 +75,7 @@ def run(result: Result) -> Html:
     sentences, bare = sum(a.sentences for a in given), sum(a.uncited for a in given)
     if unused := sum(bool(a.not_rewritten) for a in answers):
         parts.append(note(f"{plural(unused, 'question')} searched as asked: the rewriting model's reply was no query."))
-    parts += [*_replies(result), _tokens(result), stages(result.stage_times())]
+    parts += [*_replies(result), _tokens(result), stages(result.stage_times()), *_embedded(result)]
     if sentences:
         parts.append(note(f"{bare} of {plural(sentences, 'sentence')} in {plural(len(given), 'answer')} cite nothing."))
     return section(*parts)
@@ -95,6 +95,13 @@ def _replies(result: Result) -> list[Html]:
             note(
                 f"Not applied, because the endpoint refuses it: {', '.join(refused)}. The same question may be "
                 "answered differently another time."
+            )
+        )
+    if refused := sorted({n for v in result.run.verdicts.values() for n in v.spent.get("not_applied", ())}):
+        said.append(
+            note(
+                f"Not applied to the judge, because its endpoint refuses it: {', '.join(refused)}. The same answer may "
+                "be graded differently another time."
             )
         )
     return said
@@ -134,6 +141,16 @@ def stages(times: list[StageTime]) -> Html:
             note(f"Measured in this run, on this machine. The 95 % figure needs {P95_FROM} answers.{told}"),
         ]
     )
+
+
+def _embedded(result: Result) -> list[Html]:
+    """What of retrieval is not in its seconds."""
+    if result.settings.retrieval.method == "keyword":
+        return []
+    told = "Questions were embedded before the first was asked: that time is not in retrieve and total."
+    if result.settings.embedding.kind == "model":
+        told += f" It is done at an address, so whether they are within their budgets is {NOT_MEASURED}."
+    return [note(told)]
 
 
 def _ms(seconds: float | None, absent: str = NOT_MEASURED) -> str:
