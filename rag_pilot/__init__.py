@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .results import Result as Result
     from .results import what_can_be_shown as what_can_be_shown
     from .retrieval.hybrid import HybridIndex as HybridIndex
+    from .second import second_form as second_form
+    from .second import settling_form as settling_form
     from .tracing import trace as trace
 
 _HOMES = {
@@ -44,6 +46,8 @@ _HOMES = {
     "figures": "reporting",
     "retrievers": "compared",
     "run_eval": "evaluation",
+    "second_form": "second",
+    "settling_form": "second",
     "tables": "reporting",
     "trace": "tracing",
     "weighings": "compared",

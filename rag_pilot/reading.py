@@ -6,16 +6,17 @@ elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
 
 from .analysis.sample import needs_person
 from .corpus.question_file import QuestionFile
+from .errors import SettingsError
 from .grading.desk import Desk
 from .grading.form_parts import texts
-from .grading.items import REPEATS, Item, ShownPassage
+from .grading.items import REPEATS, Item, ShownPassage, missing
 from .grading.labels import LabelStore
 from .pilot import Pilot
 from .records import Answer, Question
@@ -137,9 +138,41 @@ def _shown(result: Result, answer: Answer) -> Iterator[ShownPassage]:
         )
 
 
-def expert_form(result: Result, language: str = "en") -> LabelForm:
-    """The form in which the expert labels this run; it shows only what her groups may open."""
-    return _label_form(result.pilot, items(result), language)
+def expert_form(
+    result: Result, language: str = "en", *, annotator: str = "", groups: Collection[str] = ()
+) -> LabelForm | HTML:
+    """The form in which the expert labels this run; it shows only what her groups may open.
+
+    For somebody else, `annotator` with `groups` beside everyone's, it holds the answers of the sample that are closed
+    to the annotator of pilot.toml. SettingsError for a group that no document has, and for a person without a name.
+    """
+    table = result.settings.pilot
+    if not groups and annotator in ("", table.annotator):
+        return _label_form(result.pilot, items(result), language)
+    if not groups or annotator in ("", table.annotator):
+        raise SettingsError(
+            f"found annotator={annotator!r}, groups={groups!r}; expected the name of a person other than "
+            f'{table.annotator!r} and the groups that she has, such as annotator="M. Reid", groups=["hr"]'
+        )
+    closed = [item for item in items(result) if missing(item, result.annotator_groups)]
+    form = form_for(result, closed, language, annotator, groups)
+    return form if closed else sentence(texts(language)["nothing_closed"].format(table.annotator))
+
+
+def form_for(
+    result: Result, found: list[Item], language: str, annotator: str = "", groups: Collection[str] = ()
+) -> LabelForm:
+    """A form over those items, none shown twice, for a person of `groups` beside everyone's; for the annotator of
+    pilot.toml where none is named.
+
+    SettingsError for a group that no document has.
+    """
+    known = frozenset[str]().union(*(document.groups for document in result.documents.values()))
+    if isinstance(groups, str) or (unknown := sorted(set(groups) - known)):
+        told = groups if isinstance(groups, str) else ", ".join(unknown)
+        raise SettingsError(f"groups: found {told}; expected a list of {', '.join(sorted(known))}")
+    hers = frozenset(groups) | {result.settings.pilot.everyone} if annotator else result.annotator_groups
+    return _label_form(result.pilot, found, language, 0, annotator, hers)
 
 
 def changes_form(tried: Iterable[Tried], language: str = "en") -> LabelForm | HTML:
@@ -150,16 +183,25 @@ def changes_form(tried: Iterable[Tried], language: str = "en") -> LabelForm | HT
     tried = list(tried)
     if found := changed_items(tried):
         return _label_form(tried[0].before.pilot, found, language, repeats=0)
-    return _sentence(texts(language)["no_changed_answers"])
+    return sentence(texts(language)["no_changed_answers"])
 
 
-def _label_form(pilot: Pilot, found: list[Item], language: str, repeats: int = REPEATS) -> LabelForm:
+def _label_form(
+    pilot: Pilot,
+    found: list[Item],
+    language: str,
+    repeats: int = REPEATS,
+    annotator: str = "",
+    groups: frozenset[str] = frozenset(),
+) -> LabelForm:
+    """A form for that person of those groups; for the annotator of pilot.toml where none is named."""
     from .grading.form import label_form  # widgets are loaded where they are shown
 
     table = pilot.settings.pilot
-    groups = frozenset(table.annotator_groups) | {table.everyone}
+    groups = groups or frozenset(table.annotator_groups) | {table.everyone}
     store = LabelStore(pilot.data / "labels.jsonl")
-    return label_form(found, store, table.annotator, seed=table.seed, groups=groups, language=language, repeats=repeats)
+    who = annotator or table.annotator
+    return label_form(found, store, who, seed=table.seed, groups=groups, language=language, repeats=repeats)
 
 
 def writing_desk(pilot: Pilot, language: str = "en") -> Desk:
@@ -184,10 +226,11 @@ def writing_form(pilot: Pilot, language: str = "en", question: str = "", author:
     if done < total or question:
         return WritingForm(session, language)
     told = desk.say["written"].format(done, total)
-    return _sentence(f"{told}. {desk.say['all_written' if total else 'nothing_to_write']}")
+    return sentence(f"{told}. {desk.say['all_written' if total else 'nothing_to_write']}")
 
 
-def _sentence(text: str) -> HTML:
+def sentence(text: str) -> HTML:
+    """A sentence that stands in place of a form."""
     from IPython.display import HTML
 
     return HTML(f"<p>{escape(text)}</p>")  # type: ignore[no-untyped-call]

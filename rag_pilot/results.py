@@ -13,7 +13,7 @@ from .analysis.causes import Cause, Facts, Pareto, causes, pareto
 from .analysis.cost import Spending, spending
 from .analysis.decision import Criterion, Decision, Judgement, acceptance, can_show, decide
 from .analysis.grades import ExpertLabels, Graded, expert_labels, judge_label, settle
-from .analysis.headline import Estimate, Headline, headline
+from .analysis.headline import Estimate, Headline, headline, withheld
 from .analysis.latency import StageTime, stage_times
 from .analysis.measures import (
     FourWay,
@@ -58,6 +58,11 @@ class Result:
         self.settings: Settings = pilot.settings
         self.questions: Sequence[Question] = run.questions
         self.documents: Mapping[str, Document] = {d.id: d for d in built.documents.documents}
+
+    @cached_property
+    def by_id(self) -> dict[str, Question]:
+        """The questions by id."""
+        return {q.id: q for q in self.questions}
 
     # -- labels --------------------------------------------------------------------------------------------------------
 
@@ -128,15 +133,40 @@ class Result:
 
     @cached_property
     def headline(self) -> Headline:
-        """The score with its interval and the sentence to print."""
-        return headline(
+        """The score with its interval and the sentence to print.
+
+        No number while an answer of the sample is closed to the annotator and nobody else has read it.
+        """
+        read_by = {self.expert.current[i].annotator for i in self.sample.read}
+        found = headline(
             self.questions,
             self.run.answers,
             self.order,
             self.expert.current,
             self.verdicts,
-            self.settings.pilot.annotator,
+            " and ".join(sorted(read_by)) or self.settings.pilot.annotator,
         )
+        return withheld(found, len(self.to_read), list(self.closed.values())) if self.closed else found
+
+    @property
+    def annotator_groups(self) -> frozenset[str]:
+        """What the annotator of pilot.toml may open."""
+        return frozenset(self.settings.pilot.annotator_groups) | {self.settings.pilot.everyone}
+
+    @cached_property
+    def closed(self) -> dict[str, str]:
+        """Answers of the sample that wait for somebody who may open what they show -> the groups that she needs."""
+        needed = {i: self._needed(i, self.annotator_groups) for i in self.to_read if i not in self.expert.current}
+        return {i: said for i, groups in needed.items() if (said := groups_said(groups))}
+
+    def _needed(self, question_id: str, groups: frozenset[str]) -> list[frozenset[str]]:
+        """Per text that the form shows of an answer, where it is closed to `groups`: who may open it."""
+        question, answer = self.by_id[question_id], self.run.answers[question_id]
+        shown = [self.built.groups.get(hit["id"], frozenset()) for hit in answer.hits]
+        if question.doc:
+            document = self.documents.get(question.doc)
+            shown.append(document.groups if document else frozenset())
+        return [may_open for may_open in shown if not may_open & groups]
 
     @cached_property
     def scores(self) -> tuple[Score, ...]:
@@ -261,15 +291,13 @@ class Result:
         They must be able to open every document that the reference names and every passage that the model was shown. A
         question without a document can itself tell something: there the asker's groups must be the readers' too.
         """
-        question = next(q for q in self.questions if q.id == question_id)
+        question = self.by_id[question_id]
         answer, readers = self.run.answers[question_id], self.pilot.readers
         needed = [self.documents[d].groups for d in sorted(question.docs) if d in self.documents]
         needed += [self.built.groups.get(h["id"], frozenset()) for h in answer.hits]
         closed = [groups for groups in needed if not groups & readers]
-        own = frozenset[str]() if question.docs else question.groups - readers
-        return " and ".join(
-            sorted({" or ".join(sorted(groups)) or "access to a passage that is gone" for groups in closed} | own)
-        )
+        own = [] if question.docs else [frozenset({group}) for group in question.groups - readers]
+        return groups_said([*closed, *own])
 
     # -- week 2 --------------------------------------------------------------------------------------------------------
 
@@ -305,6 +333,13 @@ class Result:
         elsewhere = self.settings.embedding.kind == "model" and self.settings.retrieval.method != "keyword"
         in_part = ("retrieve", "total") if elsewhere else ()  # questions are embedded before the first is asked
         return stage_times(self.run.answers.values(), self.settings.budgets, self.run.verdicts.values(), in_part)
+
+
+def groups_said(needed: Iterable[frozenset[str]]) -> str:
+    """Such as 'finance and hr or legal': of each text's groups one would do; empty where nothing is closed."""
+    return " and ".join(
+        sorted({" or ".join(sorted(groups)) or "access to a passage that is gone" for groups in needed})
+    )
 
 
 def criteria(settings: Settings) -> list[Criterion]:

@@ -45,6 +45,7 @@ STREET = (
     "compared",
     "ledger",
     "reading",
+    "second",
     "tracing",
     "reporting",
     "starter",

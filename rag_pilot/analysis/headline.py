@@ -9,8 +9,9 @@ questions are the right ones.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -171,6 +172,20 @@ def headline(
         else _words(correct, questions, whom, errors, len(need), sample.waiting, len(sample.beyond)),
         judge=judge,
     )
+
+
+def withheld(found: Headline, sample: int, needed: Sequence[str]) -> Headline:
+    """A headline without its numbers, because answers of the sample wait for somebody who may open what they show.
+
+    `needed` are the groups that each of them needs.
+    """
+    waiting = ", ".join(f"{count} for {groups}" for groups, count in sorted(Counter(needed).items()))
+    words = (
+        f"No headline: {len(needed)} of the {sample} answers of the sample show text that the annotator may not open, "
+        f"and wait for a reader with access to it ({waiting}). They stay in the sample, or the number would be of the "
+        'others alone: in notebook 05 open expert_form(result, annotator="her name", groups=[...]) for such a person.'
+    )
+    return replace(found, correct=None, wrong=None, declined=None, partly=None, words=words)
 
 
 def _refusal(unreadable: int, asked: int) -> str:

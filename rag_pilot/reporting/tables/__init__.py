@@ -14,6 +14,7 @@ from .judging import gate, grading, judge_in_use, scores
 from .money import cost, dry_run
 from .plan import agreed, cost_plan, criteria, decision, decision_table, judgements
 from .score import four_way, headline, label_shares
+from .second import second_reader
 from .sources import composition, findings, leak_audit, retrievers, segments, writing
 from .week2 import changes, ledger, nothing, threshold, tried
 from .weights import ablations, weighings
@@ -53,6 +54,7 @@ __all__ = [
     "retrievers",
     "run",
     "scores",
+    "second_reader",
     "segments",
     "stamp",
     "tasks",
