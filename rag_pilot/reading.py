@@ -6,7 +6,7 @@ elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from .grading.desk import Desk
 from .grading.form_parts import texts
 from .grading.items import REPEATS, Item, ShownPassage, missing
 from .grading.labels import LabelStore
+from .ledger import unchanged
 from .pilot import Pilot
 from .records import Answer, Question
 from .results import Result
@@ -77,8 +78,9 @@ def items(result: Result) -> list[Item]:
     return [_item(result, by_id[i], result.order.index(i) + 1) for i in result.to_read]
 
 
-def changed_items(tried: Iterable[Tried]) -> list[Item]:
-    """Both versions of every answer that must be read before a change can be decided, each text once.
+def changed_items(tried: Sequence[Tried]) -> list[Item]:
+    """Both versions of every answer that must be read before a change can be decided, each text once; and of the last
+    change that is kept, the answers of the sample that are no longer those of week 1.
 
     An item does not say which version it is, has no position and no dates: the form shuffles them. Not among them is
     what a rule labels (a decline) or what she read in the order of week 1; what she read here stays, so that she can
@@ -95,7 +97,24 @@ def changed_items(tried: Iterable[Tried]) -> list[Item]:
                 if unread and needs_person(question, result.run.answers[question.id]):
                     item = _undated(_item(result, question, None))
                     found.setdefault(item.key, item)
+    for result, question in _unread_of_kept(tried):
+        item = _undated(_item(result, question, None))
+        found.setdefault(item.key, item)
     return list(found.values())
+
+
+def _unread_of_kept(tried: Sequence[Tried]) -> list[tuple[Result, Question]]:
+    """The answers of the sample that kept changes altered, while one of them is unread; the others are week 1's."""
+    kept = [one.after for one in tried if one.entry["verdict"] == "kept"]
+    if not kept:
+        return []
+    final, same = kept[-1], unchanged(tried[0].before, kept[-1])
+    altered = [i for i in final.to_read if i not in same]
+    labels = {i: final.expert.current.get(i) for i in altered}
+    if all(labels.values()):
+        return []
+    here = [i for i, label in labels.items() if label is None or label.position is None]
+    return [(final, final.by_id[i]) for i in here]
 
 
 def _undated(item: Item) -> Item:
@@ -178,7 +197,8 @@ def form_for(
 def changes_form(tried: Iterable[Tried], language: str = "en") -> LabelForm | HTML:
     """The form in which the expert reads both versions of changed answers, shuffled; a sentence where there are none.
 
-    Only changes that are not decided ask for it; run the notebook again afterwards, and the labels decide them.
+    Changes that are not decided ask for it, and what kept ones altered of the sample; run the notebook again
+    afterwards, and the labels decide them.
     """
     tried = list(tried)
     if found := changed_items(tried):

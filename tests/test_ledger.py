@@ -17,6 +17,7 @@ from rag_pilot.ledger import LeakingChangeError, Ledger
 from rag_pilot.pilot import Pilot
 from rag_pilot.reading import changed_items, changes_form
 from rag_pilot.records import Label
+from rag_pilot.reporting import tables
 
 PLANNED = """
 [[change]]
@@ -229,6 +230,43 @@ def test_the_expert_reads_both_versions_shuffled_and_her_labels_decide(outdated)
     again = Ledger(outdated).attempt("mended")
     assert (again.entry["verdict"], again.comparison.fixed) == ("kept", tuple(sorted(LIMITS)))
     assert "No changed answer" in changes_form([again]).data
+
+
+def test_what_a_kept_change_altered_of_the_sample_is_read_too_though_another_measure_decided_it(tmp_path):
+    jargon = ["zorb", "yurn", "wisp", "vack", "tolm", "snib", "quell", "plim"]
+    limits = dict(
+        zip(["taxi", "meal", "hotel", "train", "plane", "ferry", "coach", "bike"], map(str, range(10, 18)), strict=True)
+    )
+    pilot = with_limits(tmp_path, limits)
+    questions, settings = pilot.data / "questions.jsonl", pilot.data / "pilot.toml"
+    text = questions.read_text(encoding="utf-8")
+    terms = dict(zip(limits, jargon, strict=True))
+    for name, term in terms.items():  # only the glossary tells which limit it is
+        text = text.replace(f"What is the {name} limit?", f"What is the limit of a {term} in euros?")
+    questions.write_text(text, encoding="utf-8")
+    (pilot.data / "glossary.toml").write_text("".join(f'{term} = ["{name}"]\n' for name, term in terms.items()))
+    text = settings.read_text(encoding="utf-8")
+    text = text[: text.rindex("[[change]]")] + PLANNED[: PLANNED.rindex("[[change]]")]
+    settings.write_text(text.replace('method = "keyword"', 'method = "keyword"\nglossary = false\nk = 1'), "utf-8")
+    opened = Pilot.open("tiny", tmp_path)
+    first = Ledger(opened).result(())
+    for position, i in enumerate(first.to_read, start=1):
+        label = Label(i, first.run.answers[i].sha, "Maud", "wrong", position=position)
+        LabelStore(opened.data / "labels.jsonl").add(label)
+    tried = Ledger(opened).attempt_all()
+    assert [one.entry["verdict"] for one in tried] == ["kept"]
+    final = Ledger(opened).result()
+    altered = {i for i in final.to_read if final.run.answers[i].sha != first.run.answers[i].sha}
+    assert len(altered) == 7 and set(final.expert.stale) == altered
+    assert "read what changed in notebook 07" in str(tables.progress(final))
+    form = changes_form(tried)
+    assert {item.question_id for item in form.session.queue} == altered
+    assert all(item.answer == final.run.answers[item.question_id].text for item in form.session.queue)
+    read_all(form, lambda item: "1")
+    done = Ledger(opened)
+    assert done.result().labelled == (len(final.to_read), len(final.to_read))
+    assert "No changed answer" in changes_form(done.attempt_all()).data
+    assert "Done: the score is" in str(tables.progress(done.result()))
 
 
 def test_a_judge_that_is_not_admitted_calls_no_pair_alike(tmp_path):

@@ -159,6 +159,11 @@ def _ms(seconds: float | None, absent: str = NOT_MEASURED) -> str:
     return f"{1000 * seconds:,.0f} ms" if seconds >= 0.01 else f"{1000 * seconds:.1f} ms"
 
 
+def _first(result: Result) -> bool:
+    """Whether it is the run of week 1."""
+    return str(result.run.info.get("name", "baseline")) == "baseline"
+
+
 def progress(result: Result) -> Html:
     """How many of the answers that need a person are labelled, and what to do next."""
     done, wanted = result.labelled
@@ -167,9 +172,12 @@ def progress(result: Result) -> Html:
     if not wanted:
         step = "No answer of this run needs a person: every label follows by rule."
     elif done < wanted:
-        step = "Next: label the others in notebook 05. The order was fixed before any answer was seen: keep to it."
+        where = "label the others in notebook 05" if _first(result) else "read what changed in notebook 07's form"
+        step = f"Next: {where}. The order was fixed before any answer was seen: keep to it."
     else:
-        step = "Done. Next: notebook 06, the result of week 1."
+        step = (
+            "Done. Next: notebook 06, the result of week 1." if _first(result) else "Done: the score is this run's own."
+        )
     hints = [
         f"{plural(stale, 'answer')} labelled with an earlier text: read the new one." if stale else "",
         f"{plural(beyond, 'label')} wait until the answer to question {result.sample.waiting} is labelled."
