@@ -1,4 +1,4 @@
-"""The command line: `rag-pilot new | import | check | index | run | export | compare | trace`.
+"""The command line: `rag-pilot new | import | check | index | run | labels | review | export | compare | trace`.
 
 Each command is a few calls of what the notebooks call too. A PilotError is a message and exit code 2, never a
 traceback; findings, failed runs and a refused index give exit code 1. Heavy imports stand inside the commands.
@@ -72,6 +72,11 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("pilot", nargs="?", help=which)
     dry = "tell how many calls it would make and what they would cost, and call nobody"
     run.add_argument("--dry-run", action="store_true", help=dry)
+    labels = command("labels", _labels, "the answers to be labelled as a spreadsheet, and its labels back")
+    labels.add_argument("way", choices=("export", "import"))
+    labels.add_argument("pilot", help="the folder below data/")
+    labels.add_argument("file", type=Path, help="a .csv; to import also an .xlsx")
+    labels.add_argument("--encoding", help="of a file to import that is not UTF-8, UTF-16 or cp1252, such as cp1250")
     export = command("export", _export, "run the notebooks and write results/PILOT/report/index.html")
     export.add_argument("pilot", nargs="?", help=which)
     export.add_argument("--audience", nargs="+", default=[], metavar="GROUP", help="who will read it")
@@ -182,6 +187,34 @@ def _run(args: argparse.Namespace) -> int:
     print(result.headline.words)
     print(f"written to {result.run.folder}")
     return 1 if leaking.count or info["error"] else 0
+
+
+def _labels(args: argparse.Namespace) -> int:
+    from .grading.labels import LabelStore
+    from .grading.labels_csv import export_labels, import_labels
+    from .pilot import Pilot
+    from .reading import items
+    from .reporting.spreadsheet import exported_lines, imported_lines
+    from .results import Result
+
+    pilot = Pilot.open(args.pilot)
+    run = pilot.finished(pilot.baseline)
+    if run is None:
+        raise DataError(f"pilot {pilot.name} has no finished run of pilot.toml as it is: `rag-pilot run` makes one")
+    table, store = pilot.settings.pilot, LabelStore(pilot.data / "labels.jsonl")
+    found, groups = items(Result(pilot, run, pilot.build())), frozenset(table.annotator_groups) | {table.everyone}
+    if args.way == "export":
+        sign = "," if table.languages[:1] == ("en",) else ";"  # what spreadsheets of those languages expect
+        written = export_labels(
+            found, store, table.annotator, args.file, seed=table.seed, groups=groups, delimiter=sign
+        )
+        print("\n".join(exported_lines(written, pilot.name, table.annotator)))
+        return 0
+    back = import_labels(
+        args.file, found, store, table.annotator, seed=table.seed, groups=groups, encoding=args.encoding
+    )
+    print("\n".join(imported_lines(back)))
+    return 1 if back.refused else 0
 
 
 def _export(args: argparse.Namespace) -> int:
