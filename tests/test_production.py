@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from rag_pilot.errors import DataError
+from rag_pilot.grading.form_page import item_page
+from rag_pilot.grading.form_parts import texts
 from rag_pilot.grading.items import missing
 from rag_pilot.grading.production import Production, Served, item_of, read_production
-from rag_pilot.records import Document
+from rag_pilot.records import Document, Label
 
 DOCUMENTS = {
     "leave": Document("leave", "Annual leave", "25 days.", frozenset({"all-staff"}), link="https://x/leave"),
@@ -112,3 +114,10 @@ def test_the_form_gets_passages_by_their_number_and_whole_documents_folded_behin
         (2, "Annual leave", "25 days.", False),
     ]
     assert (item.kind, item.expected, item.position, item.run_id) == ("spot", "", None, "real.jsonl")
+
+
+def test_the_form_does_not_say_that_no_document_answers_a_question_that_nobody_checked():
+    say = texts("en")
+    item = item_of(Served.from_json({"id": "a", **GOOD}), DOCUMENTS, "real.jsonl")
+    page = item_page(item, Label("a", item.answer_sha, "Maud", None, "spot"), False, "", say)
+    assert say["no_reference"] in page and say["no_expected"] not in page

@@ -49,6 +49,7 @@ class Item:
     doc_groups: Groups = frozenset()
     position: int | None = None
     kind: str = "label"
+    reference: bool = True  # somebody has written what is expected, or that nothing is; of no real answer
     needs: tuple[Groups, ...] = ()  # beside those of its texts: of each of these one group must be the reader's
 
     @property

@@ -95,6 +95,7 @@ def item_of(answer: Served, documents: Mapping[str, Document], source: str) -> I
         answer=answer.answer,
         passages=tuple(_shown(n, *rest, documents) for n, rest in enumerate(rests, start=1)),
         kind="spot",
+        reference=False,
         needs=tuple(frozenset({group}) for group in sorted(answer.groups)) or (frozenset(),),
     )
 
