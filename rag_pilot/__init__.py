@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .results import what_can_be_shown as what_can_be_shown
     from .retrieval.hybrid import HybridIndex as HybridIndex
     from .review import review_form as review_form
-    from .review import spot_check as spot_check
+    from .review import spot_checks as spot_checks
     from .second import second_form as second_form
     from .second import settling_form as settling_form
     from .tracing import trace as trace
@@ -51,7 +51,7 @@ _HOMES = {
     "run_eval": "evaluation",
     "second_form": "second",
     "settling_form": "second",
-    "spot_check": "review",
+    "spot_checks": "review",
     "tables": "reporting",
     "trace": "tracing",
     "weighings": "compared",

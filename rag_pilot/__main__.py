@@ -238,9 +238,9 @@ def _review(args: argparse.Namespace) -> int:
         draw = draw_from_file(pilot, served, args.n)
     else:
         draw = draw_from_run(stored_result(pilot, args.run), args.n)
-    print(repr(tables.review(check_of(pilot, draw))))
-    print(f"{pilot.settings.pilot.annotator} reads them in notebook 09 (make lab PILOT={pilot.name}), under 'After the")
-    print("decision'; run this command again for the result, and for the next draw once all are read.")
+    print(repr(tables.review([check_of(pilot, draw)])))
+    print(f"{draw.annotator} reads them in notebook 09 (make lab PILOT={pilot.name}), which shows the result;")
+    print("when all are read, this command draws the next ones.")
     return 1 if draw.left_out else 0
 
 

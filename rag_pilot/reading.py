@@ -192,9 +192,9 @@ def changes_form(tried: Iterable[Tried], language: str = "en") -> LabelForm | HT
     return sentence(texts(language)["no_changed_answers"])
 
 
-def spot_form(pilot: Pilot, found: list[Item], language: str = "en") -> LabelForm:
-    """The form over a spot check's items, none shown twice."""
-    return _label_form(pilot, found, language, repeats=0)
+def spot_form(pilot: Pilot, found: list[Item], annotator: str, language: str = "en") -> LabelForm:
+    """The form over a spot check's items, none shown twice, for the person for whom they were drawn."""
+    return _label_form(pilot, found, language, 0, annotator)
 
 
 def _label_form(

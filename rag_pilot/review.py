@@ -28,7 +28,7 @@ from .pilot import Pilot
 from .reading import sentence, spot_form, spot_items
 from .records import LABELS, Record
 from .results import Result
-from .stored import stored_result
+from .stored import stored_result, stored_runs
 
 if TYPE_CHECKING:
     from IPython.display import HTML
@@ -69,6 +69,7 @@ class SpotCheck:
     draw: Draw
     rows: tuple[tuple[str, str, str | None], ...]
     waiting: int
+    gone: bool = False  # its run is no longer on disk, and with it what the judge said
 
     @property
     def done(self) -> bool:
@@ -77,7 +78,7 @@ class SpotCheck:
 
     @property
     def closed(self) -> int:
-        """Answers that were drawn and that she may no longer open, or whose run no longer holds them."""
+        """Unread answers that she may no longer open, or that are gone with their run."""
         return len(self.draw.drawn) - len(self.rows) - self.waiting
 
     @property
@@ -103,6 +104,8 @@ class SpotCheck:
         interval = self.agreement.interval
         if not self.done:
             return f"{self.waiting} of {len(self.draw.drawn)} answers wait to be read; the judge is shown when all are."
+        if self.gone:
+            return f"The run {self.draw.run} is no longer on disk, and with it what the judge said."
         if interval is None:
             return "No judge graded these answers: the labels stand alone."
         if interval.high < AGREEMENT_ABOVE:
@@ -205,6 +208,8 @@ def _draw(
 def review_items(pilot: Pilot, draw: Draw) -> list[Item]:
     """The answers of a draw as the form shows them, under the access files as they stand now."""
     if draw.run:
+        if draw.run not in stored_runs(pilot):
+            return []
         result = stored_result(pilot, draw.run)
         texts_now = {i: result.run.answers[i].sha for i, _ in draw.drawn if i in result.run.answers}
         return spot_items(result, [i for i, sha in draw.drawn if texts_now.get(i) == sha])
@@ -215,13 +220,14 @@ def review_items(pilot: Pilot, draw: Draw) -> list[Item]:
 def review_form(pilot: Pilot, language: str = "en") -> LabelForm | HTML:
     """The form over the last draw of `rag-pilot review`; a sentence where nothing was drawn."""
     found = draws(pilot)
-    return spot_form(pilot, review_items(pilot, found[-1]), language) if found else sentence(texts(language)["no_draw"])
+    if not found:
+        return sentence(texts(language)["no_draw"])
+    return spot_form(pilot, review_items(pilot, found[-1]), found[-1].annotator, language)
 
 
-def spot_check(pilot: Pilot) -> SpotCheck | None:
-    """What came of the last draw so far; None where nothing was drawn."""
-    found = draws(pilot)
-    return check_of(pilot, found[-1]) if found else None
+def spot_checks(pilot: Pilot) -> list[SpotCheck]:
+    """What came of every draw so far, oldest first."""
+    return [check_of(pilot, draw) for draw in draws(pilot)]
 
 
 def check_of(pilot: Pilot, draw: Draw) -> SpotCheck:
@@ -232,8 +238,9 @@ def check_of(pilot: Pilot, draw: Draw) -> SpotCheck:
     groups = frozenset(table.annotator_groups) | {table.everyone}
     unread = [item for item in review_items(pilot, draw) if (item.question_id, item.answer_sha) not in hers]
     judged: dict[str, str | None] = {}
-    if draw.run and read:
+    gone = bool(draw.run) and draw.run not in stored_runs(pilot)
+    if draw.run and read and not gone:
         result = stored_result(pilot, draw.run)
         judged = {i: judge_label(result.run.answers[i], result.verdicts.get(i)) for i, _ in read}
     rows = tuple((i, label, judged.get(i)) for i, label in read)
-    return SpotCheck(draw, rows, sum(not missing(item, groups) for item in unread))
+    return SpotCheck(draw, rows, sum(not missing(item, groups) for item in unread), gone)

@@ -1,6 +1,7 @@
 """Spot checks: drawn by seed, read blind, held against the judge, and counted in no score."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from rag_pilot.pilot import Pilot
 from rag_pilot.records import Label
 from rag_pilot.reporting import tables
 from rag_pilot.results import Result
-from rag_pilot.review import Draw, SpotCheck, check_of, draw_from_file, draw_from_run, draws, review_form, spot_check
+from rag_pilot.review import Draw, SpotCheck, check_of, draw_from_file, draw_from_run, draws, review_form, spot_checks
 
 SHOWN = "2026-02-05T10:00:00+01:00"
 
@@ -115,7 +116,7 @@ def test_a_draw_that_cannot_be_read_is_named(pilot):
     (pilot.data / "reviews").mkdir()
     (pilot.data / "reviews" / "001-x.json").write_text("{", encoding="utf-8")
     with pytest.raises(DataError, match=r"001-x\.json: no draw can be read here"):
-        spot_check(pilot)
+        spot_checks(pilot)
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -148,9 +149,9 @@ def test_an_answer_that_was_closed_since_is_not_shown_and_no_longer_waited_for(r
     path.write_text(path.read_text(encoding="utf-8").replace("all-staff", "hr"), encoding="utf-8")
     later = Pilot.open("tiny", pilot.data.parent.parent)
     assert review_form(later).session.queue == []
-    check = spot_check(later)
+    (check,) = spot_checks(later)
     assert (check.waiting, check.closed) == (0, 2)
-    assert "No longer open to Maud" in tables.review(check)
+    assert "No longer open to Maud" in tables.review([check])
 
 
 # -- result ------------------------------------------------------------------------------------------------------------
@@ -159,22 +160,22 @@ def test_an_answer_that_was_closed_since_is_not_shown_and_no_longer_waited_for(r
 def test_the_judge_is_shown_only_when_all_is_read(result, pilot):
     draw = draw_from_run(result, 15)
     say(pilot, draw, "wrong")
-    shown = repr(tables.review(spot_check(pilot)))
+    shown = repr(tables.review(spot_checks(pilot)))
     assert "1 of 2 answers wait to be read" in shown and "judge:" not in shown
     say(pilot, draw, "wrong", "declined")
-    check = spot_check(pilot)
+    (check,) = spot_checks(pilot)
     judged = {i: result.verdicts[i].label for i, _ in draw.drawn}
     assert check.rows == tuple(
         (i, said, judged[i]) for (i, _), said in zip(draw.drawn, ("wrong", "declined"), strict=True)
     )
-    assert "judge: correct" in repr(tables.review(check))
+    assert "judge: correct" in repr(tables.review([check]))
 
 
 def test_labels_of_another_person_or_kind_are_not_hers(result, pilot):
     draw = draw_from_run(result, 15)
     say(pilot, draw, "wrong", "wrong", annotator="Judith")
     say(pilot, draw, "wrong", "wrong", kind="repeat")
-    assert spot_check(pilot).rows == ()
+    assert spot_checks(pilot)[0].rows == ()
 
 
 def test_a_changed_answer_is_not_asked_under_the_text_that_was_drawn(result, pilot):
@@ -188,9 +189,9 @@ def test_a_changed_answer_is_not_asked_under_the_text_that_was_drawn(result, pil
 def test_real_answers_have_no_judge_and_the_table_says_so(pilot):
     draw = draw_from_file(pilot, read_production(real(pilot)), 3)
     say(pilot, draw, "correct", "wrong", "wrong")
-    check = spot_check(pilot)
+    (check,) = spot_checks(pilot)
     assert (check.agreement.n, check.words) == (0, "No judge graded these answers: the labels stand alone.")
-    shown = repr(tables.review(check))
+    shown = repr(tables.review([check]))
     assert "wrong  2" in shown and "judge: correct" not in shown and "agree" not in shown
     assert "Rows of the file that could not be read  1" in shown
 
@@ -209,7 +210,7 @@ def test_agreement_is_a_count_with_its_interval_and_says_who_is_stricter_and_who
     assert (check.agreement.count, check.agreement.n) == (8, 12)
     assert check.stricter == (2, 1)
     interval = wilson(8, 12)
-    shown = repr(tables.review(check))
+    shown = repr(tables.review([check]))
     assert f"8 of 12 ({100 * interval.low:.0f}-{100 * interval.high:.0f} %); 2 without a judge's label" in shown
     assert "2 / 1 of 12" in shown
     assert "correct  8  0  1  1" in shown and "declined  0  0  1  0" in shown
@@ -230,9 +231,34 @@ def test_only_an_interval_that_leaves_no_doubt_says_anything_of_the_judge(same, 
     assert words in checked(*[("correct", "correct")] * same, *[("wrong", "correct")] * (n - same)).words
 
 
+def test_earlier_checks_keep_a_line_each(result, pilot):
+    say(pilot, draw_from_run(result, 15), "wrong", "wrong")
+    draw_from_file(pilot, read_production(real(pilot)), 3)
+    shown = repr(tables.review(spot_checks(pilot)))
+    assert "3 of 3 answers wait to be read" in shown
+    agreed = sum(result.verdicts[i].label == "wrong" for i in ("q2", "q6"))
+    assert f"{result.run.id}  2 of 2  {agreed} of 2" in shown
+
+
+def test_a_run_that_is_gone_is_said_and_stops_nothing(result, pilot):
+    say(pilot, draw_from_run(result, 15), "wrong")
+    shutil.rmtree(result.run.folder)
+    (check,) = spot_checks(pilot)
+    assert (check.waiting, check.closed, len(check.rows)) == (0, 1, 1)
+    assert "is no longer on disk" in check.words
+    assert review_form(pilot).session.queue == []
+
+
+def test_the_form_is_for_the_person_for_whom_it_was_drawn(result, pilot):
+    draw_from_run(result, 15)
+    path = pilot.data / "pilot.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace("Maud", "Judith"), encoding="utf-8")
+    assert review_form(Pilot.open("tiny", pilot.data.parent.parent)).session.annotator == "Maud"
+
+
 def test_nothing_drawn_is_a_sentence_and_no_form(pilot):
     assert "rag-pilot review" in review_form(pilot).data
-    assert repr(tables.review(spot_check(pilot))) == "No spot check was drawn."
+    assert repr(tables.review(spot_checks(pilot))) == "No spot check was drawn."
 
 
 # -- the command -------------------------------------------------------------------------------------------------------

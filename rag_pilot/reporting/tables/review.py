@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from ...records import JUDGE_LABELS, LABELS
 from ...review import SpotCheck
-from ..html import Html, facts, note, section, table
+from ..html import Html, facts, join, note, section, table
 from ..words import plural
 
 
-def review(found: SpotCheck | None) -> Html:
-    """What a spot check says of the judge; while answers wait only how many, so that nobody reads them knowing."""
-    if found is None:
+def review(every: Sequence[SpotCheck]) -> Html:
+    """The last spot check, and a line of each before; of one that is not read through only how far it is."""
+    if not every:
         return section("No spot check was drawn.")
+    before = [(c.draw.date, c.draw.source, f"{len(c.rows)} of {len(c.draw.drawn)}", _agreed(c)) for c in every[:-1]]
+    head = ("Drawn on", "From", "Read", "Labels that agree")
+    return join([_one(every[-1]), section(table("Earlier spot checks", head, before)) if before else ""])
+
+
+def _agreed(found: SpotCheck) -> str:
+    return (
+        found.agreement.text() if found.done and found.judged else "no judge's label" if found.done else "not all read"
+    )
+
+
+def _one(found: SpotCheck) -> Html:
     draw, (person, judge) = found.draw, found.stricter
     closed = f"; {draw.closed} more are closed to {draw.annotator}" if draw.closed else ""
     rows: list[tuple[str, object]] = [
@@ -24,7 +37,7 @@ def review(found: SpotCheck | None) -> Html:
     if draw.left_out:
         rows.append(("Rows of the file that could not be read", draw.left_out))
     if found.closed:
-        rows.append((f"No longer open to {draw.annotator}", found.closed))
+        rows.append((f"No longer open to {draw.annotator}, or gone", found.closed))
     if not found.done:
         return section(found.words, facts("The spot check", rows))
     if found.judged:
