@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .results import Result as Result
     from .results import what_can_be_shown as what_can_be_shown
     from .retrieval.hybrid import HybridIndex as HybridIndex
+    from .review import review_form as review_form
+    from .review import spot_checks as spot_checks
     from .second import second_form as second_form
     from .second import settling_form as settling_form
     from .tracing import trace as trace
@@ -45,9 +47,11 @@ _HOMES = {
     "failures": "reading",
     "figures": "reporting",
     "retrievers": "compared",
+    "review_form": "review",
     "run_eval": "evaluation",
     "second_form": "second",
     "settling_form": "second",
+    "spot_checks": "review",
     "tables": "reporting",
     "trace": "tracing",
     "weighings": "compared",

@@ -1,4 +1,4 @@
-"""The command line: `rag-pilot new | import | check | index | run | export | compare | trace`.
+"""The command line: `rag-pilot new | import | check | index | run | labels | review | export | compare | trace`.
 
 Each command is a few calls of what the notebooks call too. A PilotError is a message and exit code 2, never a
 traceback; findings, failed runs and a refused index give exit code 1. Heavy imports stand inside the commands.
@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING
 from .errors import DataError, PilotError
 
 if TYPE_CHECKING:
-    from .pilot import Pilot
     from .records import Question
-    from .results import Result
 
 SURE = ("rule", "expert")  # a judge's label alone never decides
 
@@ -72,6 +70,19 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("pilot", nargs="?", help=which)
     dry = "tell how many calls it would make and what they would cost, and call nobody"
     run.add_argument("--dry-run", action="store_true", help=dry)
+    labels = command("labels", _labels, "the answers to be labelled as a spreadsheet, and its labels back")
+    labels.add_argument("way", choices=("export", "import"))
+    labels.add_argument("pilot", help="the folder below data/")
+    labels.add_argument("file", type=Path, help="a .csv; to import also an .xlsx")
+    labels.add_argument("--encoding", help="of a file to import that is not UTF-8, UTF-16 or cp1252, such as cp1250")
+    review = command("review", _review, "draw answers that a person re-reads as a spot check")
+    review.add_argument("pilot", help="the folder below data/")
+    source = review.add_mutually_exclusive_group()
+    source.add_argument("--run", help="a folder in results/PILOT/runs (default: the latest)")
+    held = "real answers: a .jsonl or .csv with question, answer, groups; id, documents, passages"
+    source.add_argument("--file", type=Path, help=held)
+    review.add_argument("--n", type=int, default=15, help="how many (default: 15)")
+    review.add_argument("--encoding", help="of a file that is not UTF-8, UTF-16 or cp1252, such as cp1250")
     export = command("export", _export, "run the notebooks and write results/PILOT/report/index.html")
     export.add_argument("pilot", nargs="?", help=which)
     export.add_argument("--audience", nargs="+", default=[], metavar="GROUP", help="who will read it")
@@ -184,6 +195,55 @@ def _run(args: argparse.Namespace) -> int:
     return 1 if leaking.count or info["error"] else 0
 
 
+def _labels(args: argparse.Namespace) -> int:
+    from .grading.labels import LabelStore
+    from .grading.labels_csv import export_labels, import_labels
+    from .pilot import Pilot
+    from .reading import items
+    from .reporting.spreadsheet import exported_lines, imported_lines
+    from .results import Result
+
+    pilot = Pilot.open(args.pilot)
+    run = pilot.finished(pilot.baseline)
+    if run is None:
+        raise DataError(f"pilot {pilot.name} has no finished run of pilot.toml as it is: `rag-pilot run` makes one")
+    table, store = pilot.settings.pilot, LabelStore(pilot.data / "labels.jsonl")
+    found, groups = items(Result(pilot, run, pilot.build())), frozenset(table.annotator_groups) | {table.everyone}
+    if args.way == "export":
+        sign = "," if table.languages[:1] == ("en",) else ";"  # what spreadsheets of those languages expect
+        written = export_labels(
+            found, store, table.annotator, args.file, seed=table.seed, groups=groups, delimiter=sign
+        )
+        print("\n".join(exported_lines(written, pilot.name, table.annotator)))
+        return 0
+    back = import_labels(
+        args.file, found, store, table.annotator, seed=table.seed, groups=groups, encoding=args.encoding
+    )
+    print("\n".join(imported_lines(back)))
+    return 1 if back.refused else 0
+
+
+def _review(args: argparse.Namespace) -> int:
+    from .grading.production import read_production
+    from .pilot import Pilot
+    from .reporting import tables
+    from .review import check_of, draw_from_file, draw_from_run
+    from .stored import stored_result
+
+    pilot = Pilot.open(args.pilot)
+    if args.file:
+        served = read_production(args.file, args.encoding)
+        for left in served.left_out:
+            print(f"  {served.unit} {left.line} left out: {left.reason}")
+        draw = draw_from_file(pilot, served, args.n)
+    else:
+        draw = draw_from_run(stored_result(pilot, args.run), args.n)
+    print(repr(tables.review([check_of(pilot, draw)])))
+    print(f"{draw.annotator} reads them in notebook 09 (make lab PILOT={pilot.name}), which shows the result;")
+    print("when all are read, this command draws the next ones.")
+    return 1 if draw.left_out else 0
+
+
 def _export(args: argparse.Namespace) -> int:
     from .pilot import Pilot
     from .reporting.export import export
@@ -197,9 +257,10 @@ def _compare(args: argparse.Namespace) -> int:
     from .analysis.comparison import TOTAL_LEVEL, compare
     from .ledger import unchanged
     from .pilot import Pilot
+    from .stored import stored_result
 
     pilot = Pilot.open(args.pilot)
-    before, after = _stored(pilot, args.before), _stored(pilot, args.after)
+    before, after = stored_result(pilot, args.before), stored_result(pilot, args.after)
     level = TOTAL_LEVEL / pilot.settings.pilot.changes_planned
     sides = [{i: g.label == "correct" if g.by in SURE else None for i, g in r.graded.items()} for r in (before, after)]
     for found in (
@@ -215,32 +276,12 @@ def _compare(args: argparse.Namespace) -> int:
 def _trace(args: argparse.Namespace) -> int:
     from .pilot import Pilot
     from .reporting import tables
+    from .stored import stored_result
     from .tracing import trace
 
     pilot = Pilot.open(args.pilot)
-    print(repr(tables.trace(trace(_stored(pilot, args.run), args.question_id))))
+    print(repr(tables.trace(trace(stored_result(pilot, args.run), args.question_id))))
     return 0
-
-
-def _stored(pilot: Pilot, name: str | None) -> Result:
-    """A run on disk by its folder's name (None: the latest), with its index; nothing is asked."""
-    from .building import SEARCHING, Variant
-    from .examples import FOLDER
-    from .results import Result
-    from .runs import open_run
-
-    own, others = (sorted(f.glob("*/run.json")) for f in (pilot.results / "runs", pilot.data / FOLDER))
-    known = {p.parent.name: p for p in (*own, *others)}
-    asked = own or others  # an example only where there is no other
-    latest = max(asked, key=lambda p: p.stat().st_mtime).parent.name if asked else ""
-    if (name or latest) not in known:
-        listed = ", ".join(known) or "none yet: `rag-pilot run` makes one"
-        raise DataError(f"no run {name!r} of pilot {pilot.name}; runs are: {listed}" if name else f"runs: {listed}")
-    run = open_run(known[name or latest].parent, pilot.questions)
-    config = run.info.get("config", {})
-    set_ = {f"{t}.{k}": v for t in ("passages", *SEARCHING, "answer") for k, v in config.get(t, {}).items()}
-    variant = Variant(pilot.settings.changed(set_), tuple(config.get("changes", ())))
-    return Result(pilot, run, pilot.build(variant))
 
 
 if __name__ == "__main__":

@@ -117,6 +117,12 @@ def _unread_of_kept(tried: Sequence[Tried]) -> list[tuple[Result, Question]]:
     return [(final, final.by_id[i]) for i in here]
 
 
+def spot_items(result: Result, question_ids: Iterable[str]) -> list[Item]:
+    """The answers to those questions as items of a spot check, which no count reads."""
+    by_id = {q.id: q for q in result.questions}
+    return [replace(_item(result, by_id[i], None), kind="spot") for i in question_ids]
+
+
 def _undated(item: Item) -> Item:
     """The item without dates: those of a mended document would tell which version it is."""
     return replace(item, doc_updated="", passages=tuple(replace(p, updated="") for p in item.passages))
@@ -204,6 +210,11 @@ def changes_form(tried: Iterable[Tried], language: str = "en") -> LabelForm | HT
     if found := changed_items(tried):
         return _label_form(tried[0].before.pilot, found, language, repeats=0)
     return sentence(texts(language)["no_changed_answers"])
+
+
+def spot_form(pilot: Pilot, found: list[Item], annotator: str, language: str = "en") -> LabelForm:
+    """The form over a spot check's items, none shown twice, for the person for whom they were drawn."""
+    return _label_form(pilot, found, language, 0, annotator)
 
 
 def _label_form(

@@ -36,7 +36,7 @@ def item_page(item: Item, draft: Label, labelled: bool, heading: str, say: Texts
 <div class="rp-columns">
 <div class="rp-column">
 <section class="rp-box rp-expected" tabindex="0" aria-label="{escape(say["expected"])}"><h4>{say["expected"]}</h4>
-<p>{escape(item.expected or say["no_expected"])}</p>
+<p>{escape(item.expected or say["no_expected" if item.reference else "no_reference"])}</p>
 {source(item.doc_title or item.doc, item.doc_link, item.doc_updated, say)}</section>
 <section class="rp-box rp-answer" tabindex="0" aria-label="{escape(say["answer"])}"><h4>{say["answer"]}</h4>
 <p>{marked_answer(item.answer)}</p></section>

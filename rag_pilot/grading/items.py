@@ -49,6 +49,8 @@ class Item:
     doc_groups: Groups = frozenset()
     position: int | None = None
     kind: str = "label"
+    reference: bool = True  # somebody has written what is expected, or that nothing is; of no real answer
+    needs: tuple[Groups, ...] = ()  # beside those of its texts: of each of these one group must be the reader's
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -58,7 +60,7 @@ class Item:
 
 def missing(item: Item, groups: Groups) -> list[Groups]:
     """Per text of the item that `groups` may not open: the groups of which one would do (empty: nobody may)."""
-    needed = [passage.groups for passage in item.passages]
+    needed = [*item.needs, *(passage.groups for passage in item.passages)]
     if item.doc:
         needed.append(item.doc_groups)
     return [need for need in needed if not need & groups]

@@ -27,7 +27,7 @@ class LabelStore:
     def add(self, label: Label) -> Label:
         """Append one line, on the disk before this returns; a DataError means that nothing was saved."""
         label = label if label.saved_at else replace(label, saved_at=stamp(datetime.now()))
-        if fault := _fault(label):
+        if fault := fault_of(label):
             raise DataError(f"{self.path}: nothing was saved: {fault}")
         with saving(self.path):
             append_jsonl(self.path, label)
@@ -57,7 +57,7 @@ class LabelStore:
     def _label(self, number: int, line: str) -> Label:
         try:
             row = json.loads(line)
-            fault = _fault(label := Label.from_json(row)) if isinstance(row, dict) else "not a JSON object"
+            fault = fault_of(label := Label.from_json(row)) if isinstance(row, dict) else "not a JSON object"
         except (TypeError, ValueError) as error:
             fault = str(error)
         if fault:
@@ -96,7 +96,7 @@ def stamp(moment: datetime) -> str:
     return moment.astimezone().isoformat(timespec="milliseconds")
 
 
-def _fault(label: Label) -> str:
+def fault_of(label: Label) -> str:
     """What is wrong with a line, in words, or nothing."""
     for name in ("question_id", "answer_sha", "annotator"):
         if not isinstance(label[name], str) or not label[name].strip():

@@ -13,6 +13,7 @@ from .indexed import index, reindexed
 from .judging import gate, grading, judge_in_use, scores
 from .money import cost, dry_run
 from .plan import agreed, cost_plan, criteria, decision, decision_table, judgements
+from .review import review
 from .score import four_way, headline, label_shares
 from .second import second_reader
 from .sources import composition, findings, leak_audit, retrievers, segments, writing
@@ -52,6 +53,7 @@ __all__ = [
     "question_groups",
     "reindexed",
     "retrievers",
+    "review",
     "run",
     "scores",
     "second_reader",

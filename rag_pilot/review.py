@@ -1,0 +1,246 @@
+"""Spot checks: answers of a run, or of production, that a person re-reads at intervals, held against the judge.
+
+A draw is made by seed, written to data/<pilot>/reviews/ before anything of it is read, and the same until all of it is
+read; the next one holds other answers. Its labels are of kind `spot`: no score, no gate and no sample counts them.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .analysis.grades import judge_label
+from .analysis.sample import needs_person
+from .analysis.shares import Share
+from .errors import DataError
+from .files import read_text, write_text
+from .grading.agreement import AGREEMENT_ABOVE
+from .grading.form_parts import texts
+from .grading.items import Item, missing
+from .grading.labels import LabelStore
+from .grading.production import Production, Served, item_of
+from .pilot import Pilot
+from .reading import sentence, spot_form, spot_items
+from .records import LABELS, Record
+from .results import Result
+from .stored import stored_result, stored_runs
+
+if TYPE_CHECKING:
+    from IPython.display import HTML
+
+    from .grading.form import LabelForm
+
+SEVERITY = {label: place for place, label in enumerate(LABELS[:3])}
+"""Who is stricter; a declined answer is neither better nor worse than another label."""
+
+
+@dataclass(frozen=True)
+class Draw(Record):
+    """One spot check as it was drawn: `of` answers could be drawn, `closed` more the annotator may not open.
+
+    `run` is empty for answers of a file, which are kept whole in `served`; `drawn` is (id, answer_sha) of each.
+    """
+
+    name: str
+    date: str
+    annotator: str
+    source: str  # the run's or the file's name
+    seed: int
+    of: int
+    closed: int
+    drawn: tuple[tuple[str, str], ...]
+    run: str = ""
+    left_out: int = 0  # rows of the file that could not be read
+    served: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class SpotCheck:
+    """What came of a draw: of each answer that was read (id, the person's label, the judge's or None).
+
+    `waiting` are unread answers that she may open; the others that she may no longer open are `closed`.
+    """
+
+    draw: Draw
+    rows: tuple[tuple[str, str, str | None], ...]
+    waiting: int
+    gone: bool = False  # its run is no longer on disk, and with it what the judge said
+
+    @property
+    def done(self) -> bool:
+        """Whether all that she may open is read; until then nothing of the judge is shown."""
+        return not self.waiting
+
+    @property
+    def closed(self) -> int:
+        """Unread answers that she may no longer open, or that are gone with their run."""
+        return len(self.draw.drawn) - len(self.rows) - self.waiting
+
+    @property
+    def judged(self) -> list[tuple[str, str, str]]:
+        """The answers that both have labelled."""
+        return [(i, person, judge) for i, person, judge in self.rows if judge is not None]
+
+    @property
+    def agreement(self) -> Share:
+        """How often both say the same, of the answers that both have labelled."""
+        same, without = sum(a == b for _, a, b in self.judged), len(self.rows) - len(self.judged)
+        return Share(same, len(self.judged), {"without a judge's label": without} if without else {})
+
+    @property
+    def stricter(self) -> tuple[int, int]:
+        """(answers of which the person thinks worse than the judge, and of which the judge does)."""
+        pairs = [(SEVERITY[a], SEVERITY[b]) for _, a, b in self.judged if a in SEVERITY]
+        return sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
+
+    @property
+    def words(self) -> str:
+        """What follows: nothing but from an interval that leaves no doubt."""
+        interval = self.agreement.interval
+        if not self.done:
+            return f"{self.waiting} of {len(self.draw.drawn)} answers wait to be read; the judge is shown when all are."
+        if self.gone:
+            return f"The run {self.draw.run} is no longer on disk, and with it what the judge said."
+        if interval is None:
+            return "No judge graded these answers: the labels stand alone."
+        if interval.high < AGREEMENT_ABOVE:
+            return "They diverge: mend the judge on the answers below and test it again (06) before it grades others."
+        if interval.low > AGREEMENT_ABOVE:
+            return "The judge still agrees with the person."
+        return f"So few answers do not tell whether agreement is above {AGREEMENT_ABOVE}, as the judge needs."
+
+
+# -- drawing -----------------------------------------------------------------------------------------------------------
+
+
+def draw_from_run(result: Result, n: int) -> Draw:
+    """Draw from the answers of a run that need a person and that no person has read; those of the sample are not among
+    them. The open draw of this run, where one is not read through."""
+    read = {*result.to_read, *result.expert.current}
+    needed = [q.id for q in result.questions if needs_person(q, result.run.answers[q.id]) and q.id not in read]
+    found = spot_items(result, needed)
+    name = result.run.id
+    return _open(result.pilot, name) or _draw(
+        result.pilot, name, found, n, "no answer that needs a person is unread and open to the annotator", run=name
+    )
+
+
+def draw_from_file(pilot: Pilot, served: Production, n: int) -> Draw:
+    """Draw from the answers of a file that the annotator may read (see `grading.production`)."""
+    documents = {d.id: d for d in pilot.documents().documents}
+    found = [item_of(answer, documents, served.path.name) for answer in served.answers]
+    none = (
+        f"none of its {len(found)} answers is undrawn and open to {pilot.settings.pilot.annotator}: it must name its "
+        f"asker's groups (such as {pilot.everyone}), all of them hers, and no document but those that she may open"
+    )
+    name = served.path.name
+    return _open(pilot, name) or _draw(
+        pilot, name, found, n, none, left_out=len(served.left_out), served={a.id: a.as_json() for a in served.answers}
+    )
+
+
+def draws(pilot: Pilot) -> list[Draw]:
+    """Every draw of a pilot, oldest first; DataError where a file of them cannot be read."""
+    found = []
+    for path in sorted((pilot.data / "reviews").glob("*.json")):
+        try:
+            row = json.loads(read_text(path))
+            found.append(Draw.from_json({**row, "drawn": [(str(i), str(sha)) for i, sha in row["drawn"]]}))
+        except (ValueError, TypeError, KeyError) as fault:
+            raise DataError(f"{path}: no draw can be read here ({fault}); restore the file, or remove it") from None
+    return found
+
+
+def _open(pilot: Pilot, source: str) -> Draw | None:
+    """The last draw of this source, if an answer of it waits."""
+    last = next((draw for draw in reversed(draws(pilot)) if draw.source == source), None)
+    return last if last and not check_of(pilot, last).done else None
+
+
+def _draw(
+    pilot: Pilot,
+    source: str,
+    items: Sequence[Item],
+    n: int,
+    none: str,
+    *,
+    run: str = "",
+    left_out: int = 0,
+    served: Mapping[str, Any] | None = None,
+) -> Draw:
+    if n < 1:
+        raise DataError(f"{n} answers cannot be drawn; expected 1 or more, such as 15")
+    table, before = pilot.settings.pilot, draws(pilot)
+    known = {tuple(one) for draw in before for one in draw.drawn}
+    fresh = [item for item in items if (item.question_id, item.answer_sha) not in known]
+    groups = frozenset(table.annotator_groups) | {table.everyone}
+    pool = {item.question_id: item.answer_sha for item in fresh if not missing(item, groups)}
+    if not pool:
+        raise DataError(f"{source}: nothing to draw: {none}")
+    seed = table.seed + len(before)
+    chosen = random.Random(seed).sample(sorted(pool), min(n, len(pool)))
+    draw = Draw(
+        name=f"{len(before) + 1:03}-{Path(source).stem}",
+        date=date.today().isoformat(),
+        annotator=table.annotator,
+        source=source,
+        seed=seed,
+        of=len(pool),
+        closed=len(fresh) - len(pool),
+        drawn=tuple((i, pool[i]) for i in chosen),
+        run=run,
+        left_out=left_out,
+        served=tuple(served[i] for i in chosen) if served else (),
+    )
+    text = json.dumps(draw.as_json(), ensure_ascii=False, indent=1, allow_nan=False)
+    write_text(pilot.data / "reviews" / f"{draw.name}.json", text + "\n")
+    return draw
+
+
+# -- reading and result ------------------------------------------------------------------------------------------------
+
+
+def review_items(pilot: Pilot, draw: Draw) -> list[Item]:
+    """The answers of a draw as the form shows them, under the access files as they stand now."""
+    if draw.run:
+        if draw.run not in stored_runs(pilot):
+            return []
+        result = stored_result(pilot, draw.run)
+        texts_now = {i: result.run.answers[i].sha for i, _ in draw.drawn if i in result.run.answers}
+        return spot_items(result, [i for i, sha in draw.drawn if texts_now.get(i) == sha])
+    documents = {d.id: d for d in pilot.documents().documents}
+    return [item_of(Served.from_json(row), documents, draw.source) for row in draw.served]
+
+
+def review_form(pilot: Pilot, language: str = "en") -> LabelForm | HTML:
+    """The form over the last draw of `rag-pilot review`; a sentence where nothing was drawn."""
+    found = draws(pilot)
+    if not found:
+        return sentence(texts(language)["no_draw"])
+    return spot_form(pilot, review_items(pilot, found[-1]), found[-1].annotator, language)
+
+
+def spot_checks(pilot: Pilot) -> list[SpotCheck]:
+    """What came of every draw so far, oldest first."""
+    return [check_of(pilot, draw) for draw in draws(pilot)]
+
+
+def check_of(pilot: Pilot, draw: Draw) -> SpotCheck:
+    """What came of one draw so far."""
+    table, labels = pilot.settings.pilot, LabelStore(pilot.data / "labels.jsonl").counting()
+    hers = {(x.question_id, x.answer_sha): x.label for x in labels if (x.annotator, x.kind) == (draw.annotator, "spot")}
+    read = [(i, label) for i, sha in draw.drawn if (label := hers.get((i, sha)))]
+    groups = frozenset(table.annotator_groups) | {table.everyone}
+    unread = [item for item in review_items(pilot, draw) if (item.question_id, item.answer_sha) not in hers]
+    judged: dict[str, str | None] = {}
+    gone = bool(draw.run) and draw.run not in stored_runs(pilot)
+    if draw.run and read and not gone:
+        result = stored_result(pilot, draw.run)
+        judged = {i: judge_label(result.run.answers[i], result.verdicts.get(i)) for i, _ in read}
+    rows = tuple((i, label, judged.get(i)) for i, label in read)
+    return SpotCheck(draw, rows, sum(not missing(item, groups) for item in unread), gone)

@@ -1,0 +1,36 @@
+"""A run on disk, opened by the name of its folder with what it means; nothing is asked and nothing run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .building import SEARCHING, Variant
+from .errors import DataError
+from .examples import FOLDER
+from .pilot import Pilot
+from .results import Result
+from .runs import open_run
+
+
+def stored_runs(pilot: Pilot) -> dict[str, Path]:
+    """The folders of a pilot's runs by name, and of the example runs that came with it."""
+    own, others = (sorted(f.glob("*/run.json")) for f in (pilot.results / "runs", pilot.data / FOLDER))
+    return {path.parent.name: path.parent for path in (*own, *others)}
+
+
+def stored_result(pilot: Pilot, name: str | None = None) -> Result:
+    """A run by its folder's name (None: the latest), with its index; DataError where there is none.
+
+    An example run is the latest only where the pilot has none of its own.
+    """
+    known = stored_runs(pilot)
+    asked = [f for f in known.values() if f.is_relative_to(pilot.results)] or known.values()
+    latest = max(asked, key=lambda f: (f / "run.json").stat().st_mtime).name if asked else ""
+    if (name or latest) not in known:
+        listed = ", ".join(known) or "none yet: `rag-pilot run` makes one"
+        raise DataError(f"no run {name!r} of pilot {pilot.name}; runs are: {listed}" if name else f"runs: {listed}")
+    run = open_run(known[name or latest], pilot.questions)
+    config = run.info.get("config", {})
+    set_ = {f"{t}.{k}": v for t in ("passages", *SEARCHING, "answer") for k, v in config.get(t, {}).items()}
+    variant = Variant(pilot.settings.changed(set_), tuple(config.get("changes", ())))
+    return Result(pilot, run, pilot.build(variant))
