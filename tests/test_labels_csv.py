@@ -11,10 +11,11 @@ from openpyxl import Workbook
 from tiny import SECRET, run_and_label, tiny_pilot
 
 from rag_pilot.__main__ import main
+from rag_pilot.corpus.escaping import escaped, unescaped
 from rag_pilot.errors import DataError
 from rag_pilot.grading.items import Item, ShownPassage
 from rag_pilot.grading.labels import LabelStore
-from rag_pilot.grading.labels_csv import COLUMNS, Exported, Returned, escaped, export_labels, import_labels, unescaped
+from rag_pilot.grading.labels_csv import COLUMNS, Exported, Returned, export_labels, import_labels
 from rag_pilot.records import Label
 
 EVERYONE = frozenset({"all-staff"})
@@ -100,6 +101,16 @@ def test_no_cell_runs_as_a_formula_or_loses_its_zeros(rows):
 def test_escaping_gives_the_text_back_and_never_begins_a_formula(text):
     assert unescaped(escaped(text)) == text
     assert escaped(text).lstrip(" \n")[:1] not in tuple("=+-@＝")  # noqa: RUF001
+
+
+@pytest.mark.parametrize("text", ["00417", "12e4567890123456", "2024-01", "1.50", "10 %", "1/2"])
+def test_what_a_spreadsheet_would_read_as_a_number_or_date_is_escaped(text):
+    assert escaped(text) == "'" + text
+
+
+@pytest.mark.parametrize("text", ["", "q1", "25 days", "a=b", "'tis", "...", "e"])
+def test_other_texts_stay_as_they_are(text):
+    assert escaped(text) == text
 
 
 def test_an_apostrophe_that_she_wrote_stays(rows, store, tmp_path):

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..corpus.columns import folded_name
+from ..corpus.escaping import escaped, unescaped
 from ..corpus.exports import LeftOut, Row, read_export
 from ..errors import DataError
 from ..files import write_text
@@ -30,9 +31,6 @@ COLUMNS = (*SHOWN, *WRITTEN, "answer_sha", "saved_at")
 
 NEEDED = ("id", "question", *WRITTEN, "answer_sha", "saved_at")
 LONGEST_CELL = 32_000  # a spreadsheet tears a cell of more than 32,767 characters
-
-_RUNS = re.compile(r"'*(?:[ \n]*[=+\-@＝＋－＠]|[ ]*[\t\r\n])")  # noqa: RUF001 - wide signs begin formulas too
-_NUMBER = re.compile(r"'*[\d.,:/Ee+\- ]*\d[\d.,:/Ee+\- ]*%?")
 
 Mine = Mapping[str, tuple[Item, Label | None]]
 """The answers that a person may open, by question id, each with her label of it."""
@@ -149,16 +147,6 @@ def import_labels(
         len(mine.keys() - times.keys()),
         export.unit,
     )
-
-
-def escaped(text: str) -> str:
-    """The text as a cell that no spreadsheet runs as a formula or reads as a number; `unescaped` gives it back."""
-    return "'" + text if _RUNS.match(text) or _NUMBER.fullmatch(text) else text
-
-
-def unescaped(cell: str) -> str:
-    """The text of a cell; an apostrophe that a person wrote stays."""
-    return cell[1:] if cell.startswith("'") and escaped(cell) != cell else cell
 
 
 def _mine(items: Iterable[Item], store: LabelStore, annotator: str, groups: Groups) -> Mine:
