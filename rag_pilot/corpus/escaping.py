@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-_RUNS = re.compile(r"'*(?:[ \n]*[=+\-@＝＋－＠]|[ ]*[\t\r\n])")  # noqa: RUF001 - wide signs begin formulas too
-_NUMBER = re.compile(r"'*(?=\D*\d)[\d.,:/Ee+\- ]+%?")
+_RUNS = re.compile(r"'*+(?:[ \n]*+[=+\-@＝＋－＠]|[ ]*+[\t\r\n])")  # noqa: RUF001 - wide signs begin formulas too
+_NUMBER = re.compile(r"'*+(?=\D*+\d)[\d.,:/Ee+\- ]++%?")
 
 
 def escaped(text: str) -> str:
