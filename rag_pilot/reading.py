@@ -157,16 +157,23 @@ def _label_form(pilot: Pilot, found: list[Item], language: str, repeats: int = R
     from .grading.form import label_form  # widgets are loaded where they are shown
 
     table = pilot.settings.pilot
-    groups = frozenset(table.annotator_groups) | {table.everyone}
-    store = LabelStore(pilot.data / "labels.jsonl")
-    return label_form(found, store, table.annotator, seed=table.seed, groups=groups, language=language, repeats=repeats)
+    store, documents = LabelStore(pilot.data / "labels.jsonl"), pilot.documents().documents
+    return label_form(
+        found,
+        store,
+        table.annotator,
+        seed=table.seed,
+        groups=pilot.annotator_groups,
+        language=language,
+        documents=documents,
+        repeats=repeats,
+    )
 
 
 def writing_desk(pilot: Pilot, language: str = "en") -> Desk:
     """The question set as the expert finds it: what is complete, undecided, incomplete, and closed to her."""
     table, file = pilot.settings.pilot, QuestionFile(pilot.data / "questions.jsonl")
-    groups = frozenset(table.annotator_groups) | {table.everyone}
-    return Desk(file, lambda: pilot.documents().documents, groups, table.everyone, texts(language))
+    return Desk(file, lambda: pilot.documents().documents, pilot.annotator_groups, table.everyone, texts(language))
 
 
 def writing_form(pilot: Pilot, language: str = "en", question: str = "", author: str = "") -> WritingForm | HTML:

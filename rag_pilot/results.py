@@ -38,6 +38,7 @@ from .corpus.facts import numbers_and_codes
 from .fitting import Fitted, fitted
 from .grading.agreement import Gate, gate
 from .grading.labels import LabelStore
+from .grading.naming import open_titles, resolved
 from .models import scorer_of
 from .pilot import Pilot
 from .records import Document, Label, Question, Verdict
@@ -68,8 +69,9 @@ class Result:
 
     @cached_property
     def all_labels(self) -> list[Label]:
-        """Every line of labels.jsonl."""
-        return LabelStore(self.pilot.data / "labels.jsonl").read()
+        """Every line of labels.jsonl; the other document that one names by its id, where the expert may open it."""
+        titles = open_titles(self.documents.values(), self.pilot.annotator_groups)
+        return [resolved(label, titles) for label in LabelStore(self.pilot.data / "labels.jsonl").read()]
 
     @cached_property
     def expert(self) -> ExpertLabels:
