@@ -24,6 +24,14 @@ from rag_pilot.reporting.pages import run_page
 from rag_pilot.results import Result
 
 NOTEBOOK = Path(__file__).resolve().parents[1] / "notebooks" / "06_week1_result.ipynb"
+PLANNED = """
+[[change]]
+name = "three-sentences"
+cause = "wrong_despite_passage"
+hypothesis = "Two sentences are too few."
+measure = "correct"
+set = { "answer.sentences" = 3 }
+"""
 TODAY = date.today()
 SAID = f"{TODAY.day} {TODAY:%B %Y}"
 
@@ -85,6 +93,15 @@ def test_what_she_took_back_or_the_reference_names_already_is_no_proposal(pilot)
     say(pilot, "q2", also="travel")
     say(pilot, "q6", cause="reference_wrong")
     say(pilot, "q6", cause="not_retrieved")
+    assert amendments(again(pilot)) == []
+
+
+def test_a_document_that_the_reference_always_named_is_no_proposal_where_another_field_was_amended(pilot):
+    path = pilot.data / "questions.jsonl"
+    rows = [r for _, r in read_jsonl(path)]
+    rows[1] |= {"also": ["leave"], "amendments": [{"field": "doc", "old": "leave", "date": "2026-01-01"}]}
+    path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    say(pilot, "q2", also="leave")
     assert amendments(again(pilot)) == []
 
 
@@ -274,6 +291,36 @@ def test_an_example_whose_judge_cannot_be_asked_again_loses_its_word_on_an_amend
     accept_amendment(again(pilot), "q6", expected="95 euros a night", why="the page")
     (after,) = example_runs(again(pilot).pilot)
     assert before.run.verdicts.keys() - after.run.verdicts.keys() == {"q6"}
+    page = tables.examples(again(pilot), [after])
+    assert "1 left out, of expected answers amended since" in page
+    assert page.count(f"the question set as amended on {SAID} (1 question)") == 2
+
+
+def test_the_citation_rule_applies_anew_to_an_example_too(pilot):
+    path = pilot.data / "questions.jsonl"
+    path.write_text(path.read_text().replace('"doc": "travel"', '"doc": "leave"'), encoding="utf-8")
+    shutil.copytree(again(pilot).run.folder, pilot.data / "example-runs" / "2026-01-05-other")
+    verdicts = pilot.data / "example-runs" / "2026-01-05-other" / "verdicts.jsonl"
+    verdicts.write_text("".join(json.dumps(v.as_json()) + "\n" for v in again(pilot).run.verdicts.values()))
+    (before,) = example_runs(again(pilot).pilot)
+    say(pilot, "q2", also="travel")
+    accept_amendment(again(pilot), "q2", also="travel", why="it is the right one")
+    (after,) = example_runs(again(pilot).pilot)
+    told = [(v.label, v.by, v.judged) for v in (before.run.verdicts["q2"], after.run.verdicts["q2"])]
+    assert told == [("partly", "citation_rule", "correct"), ("correct", "judge", "correct")]
+    assert after.run.verdicts["q6"] == before.run.verdicts["q6"]
+
+
+def test_a_change_says_what_both_its_runs_are_scored_against_and_its_verdict_stands(pilot):
+    with (pilot.data / "pilot.toml").open("a", encoding="utf-8") as toml:
+        toml.write(PLANNED)
+    before = Ledger(again(pilot).pilot).attempt("three-sentences")
+    assert "scored against" not in tables.tried(before)
+    say(pilot, "q6", cause="reference_wrong")
+    accept_amendment(again(pilot), "q6", expected="95 euros a night", why="the page")
+    after = Ledger(again(pilot).pilot).attempt("three-sentences")
+    assert after.entry == before.entry
+    assert f"Both runs are scored against the question set as amended on {SAID} (1 question)" in tables.tried(after)
 
 
 def test_amendments_of_several_days_and_of_other_fields_are_told_as_they_are(pilot):
