@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .amending import accept_amendment as accept_amendment
+    from .amending import amendments as amendments
+    from .amending import refuse_amendment as refuse_amendment
     from .answering.answerer import answer as answer
     from .compared import ablations as ablations
     from .compared import retrievers as retrievers
@@ -40,12 +43,15 @@ _HOMES = {
     "PilotError": "errors",
     "Result": "results",
     "ablations": "compared",
+    "accept_amendment": "amending",
+    "amendments": "amending",
     "answer": "answering.answerer",
     "changes_form": "reading",
     "example_runs": "examples",
     "expert_form": "reading",
     "failures": "reading",
     "figures": "reporting",
+    "refuse_amendment": "amending",
     "retrievers": "compared",
     "review_form": "review",
     "run_eval": "evaluation",

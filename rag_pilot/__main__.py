@@ -208,7 +208,7 @@ def _labels(args: argparse.Namespace) -> int:
     if run is None:
         raise DataError(f"pilot {pilot.name} has no finished run of pilot.toml as it is: `rag-pilot run` makes one")
     table, store = pilot.settings.pilot, LabelStore(pilot.data / "labels.jsonl")
-    found, groups = items(Result(pilot, run, pilot.build())), frozenset(table.annotator_groups) | {table.everyone}
+    found, groups = items(Result(pilot, run, pilot.build())), pilot.annotator_groups
     if args.way == "export":
         sign = "," if table.languages[:1] == ("en",) else ";"  # what spreadsheets of those languages expect
         written = export_labels(

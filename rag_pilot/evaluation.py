@@ -213,6 +213,31 @@ def unreadable(run: Run, questions: Iterable[Question]) -> dict[str, Verdict]:
     }
 
 
+def restated(run: Run) -> Run:
+    """The run's own verdicts held against the questions as they are now, where its judge cannot be asked again.
+
+    The rules apply anew; a judge's word on another expected answer than the present one is left out.
+    """
+    verdicts = {}
+    for question in run.questions:
+        given, kept = run.answers[question.id], run.verdicts.get(question.id)
+        if rule := rule_label(question, given):
+            verdicts[question.id] = Verdict(question.id, given.sha, rule, "rule")
+        elif kept and kept.by != "rule" and question.answerable and _judged_by(kept, question, run):
+            ruled = citation_rule(question, given, kept.judged)
+            by = "judge" if ruled == kept.judged else "citation_rule"
+            verdicts[question.id] = replace(kept, label=ruled, by=by)
+    return replace(run, verdicts=verdicts)
+
+
+def _judged_by(verdict: Verdict, question: Question, run: Run) -> bool:
+    """Whether a judge was given the present reference; by the dates, where a verdict of old does not say."""
+    if verdict.against:
+        return verdict.against == reference_of(question)
+    begun = str(run.info.get("date") or "")
+    return not any(a.get("field") == "expected" and str(a.get("date") or "") >= begun for a in question.amendments)
+
+
 def regrade(run: Run, judge: Judge | None) -> Run:
     """The same answers with the verdicts of another judge or of amended questions, in memory."""
     return replace(run, verdicts=grade(run.questions, run.answers, judge))

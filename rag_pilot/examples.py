@@ -5,6 +5,7 @@ Each is what another answerer or judge made of the same questions; it says itsel
 
 from __future__ import annotations
 
+from .evaluation import restated
 from .pilot import Pilot
 from .results import Result
 from .runs import open_run
@@ -18,4 +19,4 @@ def example_runs(pilot: Pilot) -> list[Result]:
     if not found:
         return []
     questions, built = pilot.questions, pilot.build()
-    return [Result(pilot, open_run(folder, questions), built) for folder in found]
+    return [Result(pilot, restated(open_run(folder, questions)), built) for folder in found]

@@ -102,6 +102,11 @@ class Pilot:
         return self.settings.pilot.everyone
 
     @property
+    def annotator_groups(self) -> frozenset[str]:
+        """Whose documents the expert may open: her groups', and everyone's."""
+        return frozenset(self.settings.pilot.annotator_groups) | {self.everyone}
+
+    @property
     def baseline(self) -> Variant:
         """The configuration of pilot.toml, no change made."""
         return Variant(self.settings)

@@ -179,7 +179,7 @@ def expert_form(
             f"found annotator={annotator!r}, groups={groups!r}; expected the name of a person other than "
             f'{table.annotator!r} and the groups that she has, such as annotator="M. Reid", groups=["hr"]'
         )
-    closed = [item for item in items(result) if missing(item, result.annotator_groups)]
+    closed = [item for item in items(result) if missing(item, result.pilot.annotator_groups)]
     form = form_for(result, closed, language, annotator, groups)
     return form if closed else sentence(texts(language)["nothing_closed"].format(table.annotator))
 
@@ -196,7 +196,7 @@ def form_for(
     if isinstance(groups, str) or (unknown := sorted(set(groups) - known)):
         told = groups if isinstance(groups, str) else ", ".join(unknown)
         raise SettingsError(f"groups: found {told}; expected a list of {', '.join(sorted(known))}")
-    hers = frozenset(groups) | {result.settings.pilot.everyone} if annotator else result.annotator_groups
+    hers = frozenset(groups) | {result.settings.pilot.everyone} if annotator else result.pilot.annotator_groups
     return _label_form(result.pilot, found, language, 0, annotator, hers)
 
 
@@ -229,17 +229,22 @@ def _label_form(
     from .grading.form import label_form  # widgets are loaded where they are shown
 
     table = pilot.settings.pilot
-    groups = groups or frozenset(table.annotator_groups) | {table.everyone}
-    store = LabelStore(pilot.data / "labels.jsonl")
-    who = annotator or table.annotator
-    return label_form(found, store, who, seed=table.seed, groups=groups, language=language, repeats=repeats)
+    return label_form(
+        found,
+        LabelStore(pilot.data / "labels.jsonl"),
+        annotator or table.annotator,
+        seed=table.seed,
+        groups=groups or pilot.annotator_groups,
+        language=language,
+        documents=pilot.documents().documents,
+        repeats=repeats,
+    )
 
 
 def writing_desk(pilot: Pilot, language: str = "en") -> Desk:
     """The question set as the expert finds it: what is complete, undecided, incomplete, and closed to her."""
     table, file = pilot.settings.pilot, QuestionFile(pilot.data / "questions.jsonl")
-    groups = frozenset(table.annotator_groups) | {table.everyone}
-    return Desk(file, lambda: pilot.documents().documents, groups, table.everyone, texts(language))
+    return Desk(file, lambda: pilot.documents().documents, pilot.annotator_groups, table.everyone, texts(language))
 
 
 def writing_form(pilot: Pilot, language: str = "en", question: str = "", author: str = "") -> WritingForm | HTML:

@@ -24,7 +24,10 @@ DECLINE_REASONS = ("no_passage", "low_similarity", "not_found", "uncited", "bad_
 CAUSES = ("missing_or_stale", "not_retrieved", "wrong_despite_passage", "should_have_declined")
 """The method's four causes; `OTHER_CAUSES` stand apart and are counted."""
 
-OTHER_CAUSES = ("reference_wrong", "not_permitted", "format_or_tone")
+OF_REFERENCE = "reference_wrong"
+"""The cause that is no fault of the answer: it can be said of a correct one too."""
+
+OTHER_CAUSES = (OF_REFERENCE, "not_permitted", "format_or_tone")
 
 EMPTY: tuple[Any, ...] = (None, "", (), {}, frozenset())
 

@@ -38,6 +38,7 @@ from .corpus.facts import numbers_and_codes
 from .fitting import Fitted, fitted
 from .grading.agreement import Gate, gate
 from .grading.labels import LabelStore
+from .grading.naming import open_titles, resolved
 from .models import scorer_of
 from .pilot import Pilot
 from .records import Document, Label, Question, Verdict
@@ -73,8 +74,9 @@ class Result:
 
     @cached_property
     def all_labels(self) -> list[Label]:
-        """Every line of labels.jsonl."""
-        return LabelStore(self.pilot.data / "labels.jsonl").read()
+        """Every line of labels.jsonl; the other document that one names by its id, where the expert may open it."""
+        titles = open_titles(self.documents.values(), self.pilot.annotator_groups)
+        return [resolved(label, titles) for label in LabelStore(self.pilot.data / "labels.jsonl").read()]
 
     @cached_property
     def expert(self) -> ExpertLabels:
@@ -148,15 +150,10 @@ class Result:
         )
         return withheld(found, len(self.to_read), list(self.closed.values())) if self.closed else found
 
-    @property
-    def annotator_groups(self) -> frozenset[str]:
-        """What the annotator of pilot.toml may open."""
-        return frozenset(self.settings.pilot.annotator_groups) | {self.settings.pilot.everyone}
-
     @cached_property
     def closed(self) -> dict[str, str]:
         """Answers of the sample that wait for somebody who may open what they show -> the groups that she needs."""
-        needed = {i: self._needed(i, self.annotator_groups) for i in self.to_read if i not in self.expert.current}
+        needed = {i: self._needed(i, self.pilot.annotator_groups) for i in self.to_read if i not in self.expert.current}
         return {i: said for i, groups in needed.items() if (said := groups_said(groups))}
 
     def _needed(self, question_id: str, groups: frozenset[str]) -> list[frozenset[str]]:

@@ -178,7 +178,7 @@ def _draw(
     table, before = pilot.settings.pilot, draws(pilot)
     known = {tuple(one) for draw in before for one in draw.drawn}
     fresh = [item for item in items if (item.question_id, item.answer_sha) not in known]
-    groups = frozenset(table.annotator_groups) | {table.everyone}
+    groups = pilot.annotator_groups
     pool = {item.question_id: item.answer_sha for item in fresh if not missing(item, groups)}
     if not pool:
         raise DataError(f"{source}: nothing to draw: {none}")
@@ -232,10 +232,10 @@ def spot_checks(pilot: Pilot) -> list[SpotCheck]:
 
 def check_of(pilot: Pilot, draw: Draw) -> SpotCheck:
     """What came of one draw so far."""
-    table, labels = pilot.settings.pilot, LabelStore(pilot.data / "labels.jsonl").counting()
+    labels = LabelStore(pilot.data / "labels.jsonl").counting()
     hers = {(x.question_id, x.answer_sha): x.label for x in labels if (x.annotator, x.kind) == (draw.annotator, "spot")}
     read = [(i, label) for i, sha in draw.drawn if (label := hers.get((i, sha)))]
-    groups = frozenset(table.annotator_groups) | {table.everyone}
+    groups = pilot.annotator_groups
     unread = [item for item in review_items(pilot, draw) if (item.question_id, item.answer_sha) not in hers]
     judged: dict[str, str | None] = {}
     gone = bool(draw.run) and draw.run not in stored_runs(pilot)

@@ -17,7 +17,7 @@ from rag_pilot.grading.form_page import cited_numbers, marked_answer, supported
 from rag_pilot.grading.form_parts import safe_link
 from rag_pilot.grading.items import Item, ShownPassage, in_order, missing, repeated
 from rag_pilot.grading.labels import LabelStore
-from rag_pilot.records import LABELS, Label
+from rag_pilot.records import LABELS, Document, Label
 
 STAFF = frozenset({"all-staff"})
 HR = frozenset({"hr"})
@@ -551,3 +551,111 @@ def test_the_form_speaks_the_experts_language_and_stores_the_same_labels(
     assert f"<kbd>3</kbd> {word}" in made.page.value
     press(made, "3")
     assert lines(store) == [("q1", "wrong")]
+
+
+# -- another document ------------------------------------------------------------------------------------------------
+
+
+def doc(id_: str, title: str, groups: frozenset[str] = STAFF) -> Document:
+    return Document(id_, title, "text", groups)
+
+
+DOCS = (
+    doc("travel", "Travel policy"),
+    doc("taxi", "Taxis"),
+    doc("taxi-old", "Taxis"),
+    doc("pay", "Pay bands", HR),
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [("travel", "travel"), (" TRAVEL ", "travel"), ("travel   Policy", "travel"), ("cab", "cab")],
+)
+def test_another_document_is_kept_by_its_id_whether_id_or_title_is_written(
+    store: LabelStore, clock: Clock, written: str, kept: str
+) -> None:
+    made = form(store, clock, documents=(*DOCS, doc("cab", "Lifts"), doc("limousine", "cab")))
+    press(made, "1", also=written)
+    assert [(line.label, line.also) for line in store.read()] == [("correct", kept)]
+    assert on_screen(made) == "q2"
+
+
+@pytest.mark.parametrize(("key", "label"), [("1", "correct"), ("2", "partly")])
+@pytest.mark.parametrize("written", ["Taxis", "Canteen", "Pay bands", "pay"])
+def test_a_document_that_is_not_clear_is_told_at_once_and_stays_as_written(
+    store: LabelStore, clock: Clock, key: str, label: str, written: str
+) -> None:
+    made = form(store, clock, documents=DOCS)
+    made.press("fields", made.screen, {"note": "", "also": written, "stale": False})
+    assert written in made.status.value
+    assert ("taxi, taxi-old" in made.status.value) == (written == "Taxis")
+    press(made, key, also=written)
+    assert (on_screen(made), written in made.status.value) == ("q1", True)
+    assert f'value="{written}"' in made.page.value
+    assert [(line.label, line.also) for line in store.read()] == [(label, written)]
+    press(made, "ArrowRight", also=written)
+    assert on_screen(made) == "q2"
+
+
+def test_a_closed_documents_title_tells_no_more_than_one_that_does_not_exist(store: LabelStore, clock: Clock) -> None:
+    made = form(store, clock, documents=DOCS)
+    told = []
+    for written in ("Pay bands", "No bands!"):
+        made.press("fields", made.screen, {"note": "", "also": written, "stale": False})
+        told.append(made.status.value.replace(written, "…"))
+    assert told[0] == told[1]
+    assert "may open" in told[0]
+    assert "Pay bands" not in made.titles.value + made.page.value
+
+
+def test_every_document_that_she_may_open_is_offered_and_nothing_before_a_browser_asks(
+    store: LabelStore, clock: Clock
+) -> None:
+    queue = [item(1)]
+    bare = label_form(queue, store, "Maud", seed=1, groups=STAFF, documents=DOCS)
+    assert bare.titles.value == ""
+    evil = doc("evil", '<img src=x onerror="alert(1)">')
+    made = form(store, clock, queue, groups=STAFF | HR, documents=(*DOCS, evil))
+    assert re.findall(r'value="([\w-]+)"', made.titles.value) == ["travel", "taxi", "taxi-old", "pay", "evil"]
+    assert "Travel policy" in made.titles.value
+    assert "<img" not in made.titles.value
+
+
+def test_a_title_in_an_older_labels_file_is_read_and_left_alone_until_it_is_changed(
+    store: LabelStore, clock: Clock
+) -> None:
+    store.add(Label("q1", "sha1", "Maud", "wrong", also="Travel policy"))
+    made = form(store, clock, documents=DOCS)
+    press(made, "ArrowLeft")
+    press(made, "ArrowRight", also="Travel policy")
+    assert len(store.read()) == 1
+
+
+# -- the reference is wrong ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("keys", "label"), [("01", "correct"), ("20", "partly"), ("02", "partly")])
+def test_that_the_expected_answer_is_wrong_can_be_said_of_any_answer_before_or_after_its_label(
+    store: LabelStore, clock: Clock, keys: str, label: str
+) -> None:
+    made = form(store, clock)
+    press(made, *keys)
+    (last,) = store.counting()
+    assert (last.label, last.cause) == (label, "reference_wrong")
+
+
+def test_it_can_be_taken_back_and_said_of_a_correct_answer_later(store: LabelStore, clock: Clock) -> None:
+    made = form(store, clock)
+    press(made, "0", "0", "1", "ArrowLeft", "0")
+    assert [line.cause for line in store.read()] == ["", "reference_wrong"]
+    press(made, "0")
+    assert store.counting()[0].cause == ""
+
+
+def test_every_cause_has_a_key_of_its_own_that_is_sent_and_a_button_with_words(store: LabelStore, clock: Clock) -> None:
+    assert [*form_page.LABEL_KEYS, *form_page.CAUSE_KEYS] == [*"1234567890"]
+    for language in ("en", "fr", "pl"):
+        made = form(store, clock, language=language)
+        assert set("1234567890") <= set(made.listener.sent)
+        assert f"{made.say['reference_wrong']}</button>" in made.page.value

@@ -19,6 +19,7 @@ from pathlib import Path
 from rag_pilot.grading.form import label_form
 from rag_pilot.grading.items import Item, ShownPassage
 from rag_pilot.grading.labels import LabelStore
+from rag_pilot.records import Document
 
 STAFF = frozenset({"all-staff"})
 LONG = "Rents are paid on the first working day of a month; costs of $5 and $10 are refunded. " * 12
@@ -33,10 +34,12 @@ def item(n, long=False):
         (LONG if long else "expected"), "doc-1", "Title 1", "https://intranet.example/d", "2026-01-01", STAFF, n)
 
 
-def make(name, count=5, **more):
+def make(name, count=5, language="en", **more):
     Path(name + ".pid").write_text(str(os.getpid()))
     items = [item(n, **more) for n in range(1, count + 1)]
-    return label_form(items, LabelStore(Path(name)), "Maud", seed=1, groups=STAFF)
+    documents = [Document("doc-9", "Rents & <costs>", "", STAFF), Document("pay", "Pay", "", frozenset({"hr"}))]
+    store = LabelStore(Path(name))
+    return label_form(items, store, "Maud", seed=1, groups=STAFF, language=language, documents=documents)
 """
 counter = itertools.count(1)
 
@@ -131,7 +134,7 @@ def test_stray_keys_after_a_click_on_a_button_change_no_cell(form: Form) -> None
     form.page.wait_for_timeout(300)
     assert form.cells() == before
     assert form.page.locator(".jp-Dialog").count() == 0
-    assert form.labels() == [("q1", "partly")]
+    assert set(form.labels()) == {("q1", "partly")}  # 0 names a cause
     assert form.page.evaluate("document.activeElement.classList.contains('rp-form')")
 
 
@@ -213,7 +216,9 @@ def test_keys_alone_finish_with_undo_skip_note_and_help(form: Form) -> None:
     assert [line.question_id for line in form.store.counting()][:5] == ["q2", "q3", "q4", "q5", "q1"]
 
 
-@pytest.mark.parametrize("form", [", long=True"], indirect=True)
+@pytest.mark.parametrize(
+    "form", [", long=True", ", long=True, language='fr'", ", long=True, language='pl'"], indirect=True
+)
 def test_everything_is_on_one_screen_of_1280_by_800(form: Form) -> None:
     form.press("3")
     area = form.page.locator(".jp-WindowedPanel-outer").bounding_box()
@@ -227,6 +232,7 @@ def test_everything_is_on_one_screen_of_1280_by_800(form: Form) -> None:
             "first label": "[data-key='1']",
             "last label": "[data-key='4']",
             "causes": "[data-key='9']",
+            "the last cause": "[data-key='0']",
             "another document": "[name=also]",
             "out of date": "[name=stale]",
             "note": "[name=note]",
@@ -248,6 +254,19 @@ def test_text_stays_text_no_script_runs_and_dollars_are_no_mathematics(form: For
     assert "costs $x^2$ and $y$" in form.page.locator(".rp-question").inner_text()
     assert form.page.locator(".rp-form mjx-container, .rp-form .MathJax, .rp-form img, .rp-form script").count() == 0
     assert form.page.evaluate("window.hacked === undefined")
+
+
+def test_another_document_is_offered_by_title_and_what_she_wrote_is_told_as_she_leaves_the_field(form: Form) -> None:
+    offered = form.page.evaluate("[...document.querySelector('[name=also]').list.options].map(o => [o.value, o.text])")
+    assert offered == [["doc-9", "Rents & <costs>"]]
+    for written, told in (("Pay", "no document that you may open"), ("rents & <COSTS>", "“Rents & <costs>” (doc-9)")):
+        form.page.fill("[name=also]", written)
+        form.page.keyboard.press("Escape")
+        form.page.wait_for_selector(f".rp-status:has-text('{told}')")
+        assert form.page.locator("[name=also]").input_value() == written
+    form.press("0", "1")
+    (line,) = form.store.read()
+    assert (line.label, line.also, line.cause) == ("correct", "doc-9", "reference_wrong")
 
 
 def test_outside_the_form_keys_still_drive_jupyterlab_and_a_click_brings_them_back(form: Form) -> None:

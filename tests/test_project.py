@@ -41,6 +41,7 @@ STREET = (
     "pilot",
     "forecast",
     "results",
+    "amending",
     "examples",
     "stored",
     "compared",

@@ -75,7 +75,7 @@ def cause(question: Question, answer: Answer, graded: Graded, label: Label | Non
 
 
 def _rule(question: Question, answer: Answer, label: Label | None, facts: Facts) -> tuple[str | None, str]:
-    if label is not None and label.also and label.also in answer.docs:
+    if label is not None and label.also in set(answer.docs) - question.docs:
         return "reference_wrong", f"the answer rests on {label.also}, which the expert accepts and the reference lacks"
     if not question.answerable:
         return "should_have_declined", "the documents cannot answer it"

@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+import ipywidgets
+
+from ..records import Document
 from . import form_page
 from .form_parts import closing_page, heading, texts
 from .items import REPEATS, Groups, Item
@@ -19,7 +22,9 @@ class LabelForm(KeyForm):
 
     def __init__(self, session: LabelSession, language: str = "en") -> None:
         self.session = session
-        super().__init__(language, sent=[*"123456789us", *ARROWS], visits={"n": "note"})
+        super().__init__(language, sent=[*"1234567890us", *ARROWS], visits={"n": "note"})
+        self.titles = ipywidgets.HTML(layout={"display": "none"})  # drawn once: there may be thousands
+        self.children = (self.page, self.status, self.listener, self.titles)
         done, total = session.progress()
         told = [self.say["half_line"]] if session.store.half_line() else []
         self._tell(" ".join([*told, self.say["welcome_back"].format(done, total)] if done else told))
@@ -29,21 +34,27 @@ class LabelForm(KeyForm):
         self.session.write(note, also, fields.get("stale") is True)
 
     def _act(self, name: str) -> str | None:
-        session = self.session
-        if name in form_page.LABEL_KEYS:
-            return session.label(form_page.LABEL_KEYS[name])
-        if name in form_page.CAUSE_KEYS:
-            return session.cause(form_page.CAUSE_KEYS[name])
+        session, item = self.session, self.session.item
         if name in ARROWS:
             return session.move(1 if name == "ArrowRight" else -1)
-        if name in ("u", "s", "fields"):
+        if name in ("u", "s"):
+            session.keep()
+            return session.undo() if name == "u" else session.skip()
+        if name in form_page.LABEL_KEYS:
+            told = session.label(form_page.LABEL_KEYS[name])
+        elif name in form_page.CAUSE_KEYS:
+            told = session.cause(form_page.CAUSE_KEYS[name])
+        elif name == "fields":
             told = session.keep()
-            return (session.undo() if name == "u" else session.skip()) if name != "fields" else told or None
-        return None
+        else:
+            return None
+        named = session.named() if session.item is item else ""
+        return " – ".join(filter(None, (told, named))) or (None if name == "fields" else "")
 
     def _body(self) -> str:
         session, say = self.session, self.say
         session.shown()
+        self.titles.value = self.titles.value or form_page.titles_list(session.titles)
         (done, total), (again, repeats), notes = session.progress(), session.progress("repeat"), []
         if done == total and repeats:
             notes.append(say["repeats"].format(again, repeats))
@@ -68,10 +79,23 @@ def label_form(
     seed: int,
     groups: Groups,
     language: str = "en",
+    documents: Iterable[Document] = (),
     repeats: int = REPEATS,
     clock: Callable[[], datetime] = datetime.now,
 ) -> LabelForm:
-    """A new form over `items` for one person who may open what `groups` may open; it resumes from the file alone."""
-    say = texts(language)
-    session = LabelSession(items, store, annotator, seed=seed, groups=groups, say=say, repeats=repeats, clock=clock)
+    """A new form over `items` for one person who may open what `groups` may open; it resumes from the file alone.
+
+    Of `documents` she can name those that she may open, as answering too.
+    """
+    session = LabelSession(
+        items,
+        store,
+        annotator,
+        seed=seed,
+        groups=groups,
+        say=texts(language),
+        documents=documents,
+        repeats=repeats,
+        clock=clock,
+    )
     return LabelForm(session, language)

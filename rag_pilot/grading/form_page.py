@@ -10,14 +10,17 @@ import re
 from html import escape
 
 from ..corpus.sentences import sentences
-from ..records import CAUSES, LABELS, Label
+from ..records import CAUSES, LABELS, OF_REFERENCE, Label
 from .form_parts import Texts, button, help_box, source
 from .items import Item, ShownPassage
+from .naming import Titles
 
-ASKED_CAUSES = (*CAUSES, "format_or_tone")
+ASKED_CAUSES = (*CAUSES, "format_or_tone", OF_REFERENCE)
 LABEL_KEYS = {str(n): label for n, label in enumerate(LABELS, start=1)}
-CAUSE_KEYS = {str(n): cause for n, cause in enumerate(ASKED_CAUSES, start=len(LABELS) + 1)}
+CAUSE_KEYS = dict(zip("567890", ASKED_CAUSES, strict=True))
 
+TITLES = "rp-titles"
+"""The id of the list of documents, which stands once in a form."""
 HEAD_KEYS = (("ArrowLeft", "back"), ("u", "undo"), ("s", "skip"), ("?", "help"))
 _CITATION = re.compile(r"\[(\d+(?:\s*[,;–-]\s*\d+)*)\]")
 _SUPPORT_WORDS = 2  # shared words that make a sentence of the passage worth pointing at
@@ -49,14 +52,17 @@ def item_page(item: Item, draft: Label, labelled: bool, heading: str, say: Texts
 {button("ArrowRight", say["next"], strong=prompted)}
 </div>
 <div class="rp-details{" rp-prompt" if prompted else ""}">
+<div class="rp-row">
 <div class="rp-why">{escape(say["why_now"].format(say[draft.label]) if prompted and draft.label else say["why"])}</div>
+<span class="rp-gap"></span>
+{"".join(_cause(key, cause, draft, True, say) for key, cause in CAUSE_KEYS.items() if cause == OF_REFERENCE)}
+</div>
 <div class="rp-row" role="group" aria-label="{escape(say["why"])}">
-{"".join(button(key, say[cause], pressed=draft.cause == cause, enabled=prompted) for key, cause in CAUSE_KEYS.items())}
+{"".join(_cause(key, cause, draft, prompted, say) for key, cause in CAUSE_KEYS.items() if cause != OF_REFERENCE)}
 </div>
 <div class="rp-fields">
-<div><label>{escape(say["also"])}<input name="also" type="text" list="rp-docs-{draft.position or 0}" autocomplete="off"
+<div><label>{escape(say["also"])}<input name="also" type="text" list="{TITLES}" autocomplete="off"
  placeholder="{escape(say["also_hint"])}" value="{escape(draft.also)}"></label>
-<datalist id="rp-docs-{draft.position or 0}">{_documents(item)}</datalist>
 <label class="rp-check"><input name="stale" type="checkbox"{" checked" if draft.stale else ""}>{
         escape(say["stale"])
     }</label></div>
@@ -133,15 +139,20 @@ def _title(passage: ShownPassage, say: Texts) -> str:
     return source(passage.title or passage.doc, passage.link, passage.updated, say, number) + path
 
 
-def _documents(item: Item) -> str:
-    known = {p.doc: p.title or p.doc for p in item.passages if p.doc and p.doc != item.doc}
-    return "".join(f'<option value="{escape(doc)}">{escape(title)}</option>' for doc, title in known.items())
+def _cause(key: str, cause: str, draft: Label, enabled: bool, say: Texts) -> str:
+    return button(key, say[cause], pressed=draft.cause == cause, enabled=enabled)
+
+
+def titles_list(titles: Titles) -> str:
+    """What the field for another document offers: ids, with the titles beside them."""
+    options = (f'<option value="{escape(id_)}">{escape(title)}</option>' for id_, title in titles.items())
+    return f'<datalist id="{TITLES}">{"".join(options)}</datalist>'
 
 
 def help_page(say: Texts) -> str:
     """What the keys do, and what the labels mean."""
     labels = [(f"{key} {say[label]}", say[f"{label}_means"]) for key, label in LABEL_KEYS.items()]
-    causes = f"{min(CAUSE_KEYS)} – {max(CAUSE_KEYS)}"
+    causes = " ".join(CAUSE_KEYS)
     keys = [(causes, say["why"]), ("u", say["undo"]), ("s", say["skip"]), ("n", say["note"])]
     keys += [("Esc", say["leave_note"]), ("← →", f"{say['back']}, {say['next']}"), ("?", say["show_help"])]
     return help_box(labels + keys, say)

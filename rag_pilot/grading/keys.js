@@ -99,7 +99,7 @@ function render({ model, el }) {
     }
     if (SCROLLS.has(key) || (key === "Enter" && target.closest("a, button, summary"))) return; // the element's own
     event.preventDefault();
-    const digit = !shiftKey && /^Digit[1-9]$/.test(code) ? code.slice(5) : null; // AZERTY needs Shift for digits
+    const digit = !shiftKey && /^Digit[0-9]$/.test(code) ? code.slice(5) : null; // AZERTY needs Shift for digits
     if (!event.repeat) act(digit ?? (key.length === 1 ? key.toLowerCase() : key));
   }
 

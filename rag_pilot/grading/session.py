@@ -12,9 +12,10 @@ from dataclasses import replace
 from datetime import datetime
 
 from ..errors import DataError
-from ..records import LABELS, Label
+from ..records import LABELS, OF_REFERENCE, Document, Label
 from .items import REPEATS, Groups, Item, in_order, missing, repeated
 from .labels import LabelStore, counting, key, seconds, stamp
+from .naming import meant, open_titles
 
 FAST_SECONDS = 2.0
 """A label given sooner after showing is flagged: nobody reads question, answer and passage in less."""
@@ -35,6 +36,7 @@ class LabelSession:
         seed: int,
         groups: Groups,
         say: Mapping[str, str],
+        documents: Iterable[Document] = (),
         repeats: int = REPEATS,
         clock: Callable[[], datetime] = datetime.now,
     ) -> None:
@@ -46,6 +48,7 @@ class LabelSession:
         if len({item.key for item in ordered}) < len(ordered):
             raise DataError("the same answer stands twice among the items of the form; expected each once")
         self.store, self.annotator, self.seed, self.say, self.clock = store, annotator, seed, say, clock
+        self.titles = open_titles(documents, groups)
         self.hidden = [item for item in ordered if missing(item, groups)]
         self.needed = sorted({" / ".join(sorted(need)) for item in self.hidden for need in missing(item, groups)})
         visible = [item for item in ordered if not missing(item, groups)]
@@ -86,17 +89,41 @@ class LabelSession:
         self._shown_at = self._shown_at or self.clock()
 
     def write(self, note: str, also: str, stale: bool) -> None:
-        """Keep what the fields hold, in memory; `keep` or the next label saves it."""
+        """Keep what the fields hold, in memory; `keep` or the next label saves it.
+
+        A document is kept by its id; a text that means none or several stays as it is, see `unclear`.
+        """
         if self.item:
-            fields = {"note": note.strip(), "also": also.strip(), "stale": stale}
+            if (also := also.strip()) != self.draft(self.item).also and len(found := meant(also, self.titles)) == 1:
+                also = found[0]
+            fields = {"note": note.strip(), "also": also, "stale": stale}
             self._drafts[self.item.key] = replace(self.draft(self.item), **fields)  # type: ignore[arg-type]
+
+    @property
+    def unclear(self) -> bool:
+        """Whether the other document that she names for the item on screen is none that she may open, or several."""
+        also = self.draft(self.item).also if self.item else ""
+        return bool(also) and len(meant(also, self.titles)) != 1
+
+    def named(self) -> str:
+        """What to tell of the other document that she names for the item on screen, if she names one."""
+        also = self.draft(self.item).also if self.item else ""
+        if not also:
+            return ""
+        found = meant(also, self.titles)
+        if len(found) == 1:
+            return self.say["also_is"].format(self.titles[found[0]], found[0])
+        return self.say["also_several" if found else "also_unknown"].format(also, ", ".join(found))
 
     def keep(self) -> str:
         """Save what was written about the item on screen, if it is labelled and anything changed."""
         return self._save(self.draft(self.item)) if self.item and self.saved(self.item) else ""
 
     def label(self, label: str) -> str:
-        """Save a label of the item on screen; after `correct` the next one comes, else this one stays for the why."""
+        """Save a label of the item on screen; after `correct` the next one comes, else this one stays for the why.
+
+        It stays too where the other document that she named is not clear.
+        """
         if label not in LABELS:
             raise DataError(f"{label!r} is no label; expected one of {', '.join(LABELS)}")
         if self.item is None:
@@ -104,18 +131,26 @@ class LabelSession:
         if self._on_screen() < UNREAD_SECONDS and not self.saved(self.item):
             return self.say["too_quick"]
         draft = self.draft(self.item)
-        told = self._save(replace(draft, label=label, cause="" if label == "correct" else draft.cause))
-        if label == "correct":
+        cause = "" if label == "correct" and draft.cause != OF_REFERENCE else draft.cause
+        told = self._save(replace(draft, label=label, cause=cause))
+        if label == "correct" and not self.unclear:
             self._go(self._unlabelled_from(self.at + 1))
         return told
 
     def cause(self, cause: str) -> str:
-        """Save why the item on screen is not correct; the same again takes it back. Nothing before such a label."""
+        """Save why the item on screen is not correct; the same again takes it back. Nothing before such a label.
+
+        That the reference is wrong can be said of every item: before its label it is kept, and saved with it.
+        """
         saved = self.item and self.saved(self.item)
-        if self.item is None or not saved or saved.label == "correct":
+        if self.item is None or (cause != OF_REFERENCE and (not saved or saved.label == "correct")):
             return ""
         draft = self.draft(self.item)
-        return self._save(replace(draft, cause="" if draft.cause == cause else cause))
+        chosen = replace(draft, cause="" if draft.cause == cause else cause)
+        if saved:
+            return self._save(chosen)
+        self._drafts[self.item.key] = chosen
+        return ""
 
     def undo(self) -> str:
         """Take her last label back (one more line in the file) and show its item again."""

@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from .. import __version__
+from ..amending import scored_against
 from ..analysis.cost import Tariff, monthly_cost
 from ..analysis.decision import Decision, Judgement
 from ..analysis.headline import Estimate
@@ -70,6 +71,7 @@ def stamp(result: Result) -> Stamp:
             ("Run", result.run.id),
             ("Date", str(info.get("date", ""))),
             ("Questions", f"{len(result.questions)}"),
+            *([("Scored against", amended)] if (amended := scored_against(result)) else []),
             ("Answered by", models),
             ("Data", str(prints["run"])),
         ),

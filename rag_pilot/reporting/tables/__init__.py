@@ -4,6 +4,7 @@ They show every number with what it was counted over, say 'not measured' where n
 questions and answers only where the pilot's readers may see it.
 """
 
+from .amended import amendments
 from .answers import progress, run, stamp
 from .candidates import imported, question_groups
 from .documents import documents, inventory
@@ -23,6 +24,7 @@ from .weights import ablations, weighings
 __all__ = [
     "ablations",
     "agreed",
+    "amendments",
     "changes",
     "composition",
     "cost",

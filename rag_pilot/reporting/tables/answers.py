@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ...amending import scored_against
 from ...analysis.cost import Usage
 from ...analysis.latency import P95_FROM, StageTime
 from ...results import Result
@@ -21,6 +22,7 @@ def stamp(result: Result) -> Html:
         ("Date", info.get("date") or "not recorded"),
         ("Data fingerprint", element("code", info.get("fingerprint") or "not recorded")),
         ("Questions", n),
+        *([("Scored against", amended)] if (amended := scored_against(result)) else []),
         (
             "Answered by",
             ", ".join(info.get("models") or ()) or f"{result.settings.answer.kind} answerer, no model named",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from ...amending import scored_against
 from ...analysis.shares import Share
 from ...records import JUDGE_LABELS
 from ...results import Result
@@ -31,6 +32,7 @@ def examples(own: Result, others: Sequence[Result]) -> Html:
             ("Questions with a forbidden passage", lambda run: run.leaks.share),
             ("Sentences that cite nothing", _uncited),
             ("Answers with a number or name that the passage lacks", _unsupported),
+            ("Scored against", lambda run: scored_against(run) or "the question set as it was"),
             ("Judge", _judge),
             ("The judge says: correct, partly, wrong", _labels),
             ("The judge against the expert", _gate),
@@ -86,7 +88,11 @@ def _labels(result: Result) -> str:
         return NOT_MEASURED
     count = Counter(v.judged for v in judged)
     unreadable = f", {count[None]} unreadable" if count[None] else ""
-    return f"{', '.join(str(count[label]) for label in JUDGE_LABELS)} of {len(judged)}{unreadable}"
+    answers = result.run.answers
+    given = [q.id for q in result.questions if q.answerable and answers[q.id].status == "answered"]
+    gone = len(set(given) - result.run.verdicts.keys())
+    amended = f"; {gone} left out, of expected answers amended since" if gone else ""
+    return f"{', '.join(str(count[label]) for label in JUDGE_LABELS)} of {len(judged)}{unreadable}{amended}"
 
 
 def _gate(result: Result) -> str:

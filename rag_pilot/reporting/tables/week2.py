@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...amending import scored_against
 from ...analysis.intervals import Interval
 from ...analysis.threshold import Point, Sweep
 from ...ledger import Tried
@@ -29,11 +30,12 @@ def tried(one: Tried) -> Html:
         ("Needed to keep it (level)", f"at most {c.level:.4f}"),
         ("Smallest gain that would mostly be seen", _points(one.planned.get("detectable"))),
     ]
-    unread = one.to_read
+    unread, amended = one.to_read, scored_against(one.before)
     return section(
         paragraph(f"{change.name}: {word}", kind="big"),
         paragraph(tag(word, kind), " ", c.words),
         facts(f"The change, measured by {c.measure}", rows),
+        note(f"Both runs are scored against {amended}; a verdict taken before that stands.") if amended else None,
         _moved("Fixed", c.fixed, one),
         _moved("Broken", c.broken, one),
         _moved("Not measured", c.not_measured, one) if c.not_measured else None,
