@@ -10,6 +10,7 @@ import pytest
 from filelock import FileLock
 
 from rag_pilot.grading.labels import LabelStore
+from rag_pilot.records import LABELS
 
 pytestmark = pytest.mark.browser
 
@@ -33,11 +34,12 @@ def item(n, long=False):
         (LONG if long else "expected"), "doc-1", "Title 1", "https://intranet.example/d", "2026-01-01", STAFF, n)
 
 
-def make(name, count=5, **more):
+def make(name, count=5, repeats=5, **more):
     Path(name + ".pid").write_text(str(os.getpid()))
     items = [item(n, **more) for n in range(1, count + 1)]
-    return label_form(items, LabelStore(Path(name)), "Maud", seed=1, groups=STAFF)
+    return label_form(items, LabelStore(Path(name)), "Maud", seed=1, groups=STAFF, repeats=repeats)
 """
+SESSION = "window.jupyterapp.shell.currentWidget.sessionContext.session"
 counter = itertools.count(1)
 
 
@@ -50,10 +52,26 @@ class Form:
     def press(self, *keys: str) -> None:
         """Press keys as a person does: each after the screen that the one before it brought."""
         for key in keys:
-            before = self.screen()
             self.page.wait_for_timeout(300)
-            self.page.keyboard.press(key)
-            self.page.wait_for_selector(f".rp-page:not([inert]):not([data-screen='{before}'])")
+            self.press_at_once(key)
+
+    def press_at_once(self, key: str) -> None:
+        before = self.screen()
+        self.page.keyboard.press(key)
+        self.page.wait_for_selector(f".rp-page:not([inert]):not([data-screen='{before}'])")
+
+    def hurry(self, n: int, key: str) -> None:
+        """Label item `n` with no pause: the key again until the form takes it (it refuses one that nobody can mean)."""
+        assert self.question() == f"question {n}"
+        self.press_at_once(key)
+        while "before the answer could be read" in self.page.inner_text(".rp-status"):
+            self.press_at_once(key)
+        if key != "1":  # the others wait for the why
+            self.press_at_once("ArrowRight")
+
+    def pid(self) -> int:
+        """Of the kernel."""
+        return int(self.store.path.with_suffix(".jsonl.pid").read_text())
 
     def screen(self) -> str:
         return self.page.locator(".rp-page").get_attribute("data-screen")
@@ -149,17 +167,34 @@ def test_a_restarted_kernel_is_noticed_and_the_cell_run_again_resumes(form: Form
     assert form.labels() == [(f"q{n}", "correct") for n in range(1, 5)]  # once: the old listener is gone
 
 
+@pytest.mark.parametrize("form", [", 50, repeats=0"], indirect=True)
+def test_fifty_answers_by_keys_without_a_pause_and_a_kernel_killed_in_between(form: Form) -> None:
+    keys = ["1", "1", "3", "1", "2", "1", "1", "4", "1", "1"] * 5
+    for n in range(1, 24):
+        form.hurry(n, keys[n - 1])
+    os.kill(form.pid(), signal.SIGKILL)
+    wanted = [(f"q{n}", LABELS[int(keys[n - 1]) - 1]) for n in range(1, 51)]
+    assert form.labels() == wanted[:23]
+    form.page.click(".jp-Dialog:has-text('appears to have died') .jp-mod-accept")
+    form.page.wait_for_function(f"{SESSION}.kernel.status === 'idle'")
+    form.run()
+    assert form.question() == "question 24"
+    for n in range(24, 51):
+        form.hurry(n, keys[n - 1])
+    form.page.wait_for_selector(".rp-closing:has-text('All answers are labelled')")
+    assert form.labels() == wanted
+
+
 def test_keys_pressed_while_the_kernel_is_busy_label_one_item_at_most(form: Form) -> None:
     form.page.wait_for_timeout(300)
-    kernel = int(form.store.path.with_suffix(".jsonl.pid").read_text())
-    os.kill(kernel, signal.SIGSTOP)
+    os.kill(form.pid(), signal.SIGSTOP)
     try:
         for key in ("1", "2", "3", "1"):
             form.page.keyboard.press(key)
             form.page.wait_for_timeout(50)
         form.page.wait_for_selector(".rp-notice:has-text('does not answer')", timeout=4000)
     finally:
-        os.kill(kernel, signal.SIGCONT)
+        os.kill(form.pid(), signal.SIGCONT)
     form.page.wait_for_selector(".rp-notice:empty", state="attached")
     assert form.labels() == [("q1", "correct")]
     form.press("3")
