@@ -137,12 +137,15 @@ def _shown(result: Result, answer: Answer) -> Iterator[ShownPassage]:
         )
 
 
-def expert_form(result: Result, language: str = "en") -> LabelForm:
-    """The form in which the expert labels this run; it shows only what her groups may open."""
+def expert_form(result: Result, language: str = "") -> LabelForm:
+    """The form in which the expert labels this run; it shows only what her groups may open.
+
+    `language` is en, fr or pl; empty, in every form: `form_language` of pilot.toml.
+    """
     return _label_form(result.pilot, items(result), language)
 
 
-def changes_form(tried: Iterable[Tried], language: str = "en") -> LabelForm | HTML:
+def changes_form(tried: Iterable[Tried], language: str = "") -> LabelForm | HTML:
     """The form in which the expert reads both versions of changed answers, shuffled; a sentence where there are none.
 
     Only changes that are not decided ask for it; run the notebook again afterwards, and the labels decide them.
@@ -150,7 +153,8 @@ def changes_form(tried: Iterable[Tried], language: str = "en") -> LabelForm | HT
     tried = list(tried)
     if found := changed_items(tried):
         return _label_form(tried[0].before.pilot, found, language, repeats=0)
-    return _sentence(texts(language)["no_changed_answers"])
+    asked = language or (tried[0].before.pilot.settings.pilot.form_language if tried else "en")
+    return _sentence(texts(asked)["no_changed_answers"])
 
 
 def _label_form(pilot: Pilot, found: list[Item], language: str, repeats: int = REPEATS) -> LabelForm:
@@ -159,7 +163,8 @@ def _label_form(pilot: Pilot, found: list[Item], language: str, repeats: int = R
     table = pilot.settings.pilot
     groups = frozenset(table.annotator_groups) | {table.everyone}
     store = LabelStore(pilot.data / "labels.jsonl")
-    return label_form(found, store, table.annotator, seed=table.seed, groups=groups, language=language, repeats=repeats)
+    asked = language or table.form_language
+    return label_form(found, store, table.annotator, seed=table.seed, groups=groups, language=asked, repeats=repeats)
 
 
 def writing_desk(pilot: Pilot, language: str = "en") -> Desk:
@@ -169,7 +174,7 @@ def writing_desk(pilot: Pilot, language: str = "en") -> Desk:
     return Desk(file, lambda: pilot.documents().documents, groups, table.everyone, texts(language))
 
 
-def writing_form(pilot: Pilot, language: str = "en", question: str = "", author: str = "") -> WritingForm | HTML:
+def writing_form(pilot: Pilot, language: str = "", question: str = "", author: str = "") -> WritingForm | HTML:
     """The form in which the expert writes what she expects as answers; a sentence instead where nothing is left.
 
     It shows what the annotator's groups may open. `question` is an id to begin with, also one that is complete;
@@ -178,6 +183,7 @@ def writing_form(pilot: Pilot, language: str = "en", question: str = "", author:
     from .grading.writing import WritingSession
     from .grading.writing_form import WritingForm
 
+    language = language or pilot.settings.pilot.form_language
     desk = writing_desk(pilot, language)
     session = WritingSession(desk, author or pilot.settings.pilot.annotator, start=question)
     done, total = session.progress()

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from tiny import run_and_label, tiny_pilot
 
 from rag_pilot.errors import DataError, SettingsError
 from rag_pilot.grading import form_page
@@ -17,6 +18,9 @@ from rag_pilot.grading.form_page import cited_numbers, marked_answer, supported
 from rag_pilot.grading.form_parts import safe_link
 from rag_pilot.grading.items import Item, ShownPassage, in_order, missing, repeated
 from rag_pilot.grading.labels import LabelStore
+from rag_pilot.ledger import Ledger
+from rag_pilot.pilot import Pilot
+from rag_pilot.reading import expert_form, writing_form
 from rag_pilot.records import LABELS, Label
 
 STAFF = frozenset({"all-staff"})
@@ -551,3 +555,18 @@ def test_the_form_speaks_the_experts_language_and_stores_the_same_labels(
     assert f"<kbd>3</kbd> {word}" in made.page.value
     press(made, "3")
     assert lines(store) == [("q1", "wrong")]
+
+
+def test_a_pilots_forms_speak_the_language_of_its_settings_unless_another_is_asked_for(tmp_path: Path) -> None:
+    pilot = tiny_pilot(tmp_path)
+    run_and_label(pilot)
+    path = pilot.data / "pilot.toml"
+    for language in ("en", "fr", "pl"):
+        settings = path.read_text(encoding="utf-8").replace("[pilot]\n", f'[pilot]\nform_language = "{language}"\n')
+        path.write_text(re.sub(r"(form_language.*\n)form_language.*\n", r"\1", settings), encoding="utf-8")
+        ledger = Ledger(Pilot.open("tiny", tmp_path))
+        result = ledger.result(())
+        assert expert_form(result).language == language
+        assert expert_form(result, "pl").language == "pl"
+        assert writing_form(result.pilot, question="q2").language == language  # type: ignore[union-attr]
+        assert writing_form(result.pilot, "fr", question="q2").language == "fr"  # type: ignore[union-attr]
