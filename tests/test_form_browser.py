@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
+from rag_pilot.grading.form_parts import texts
 from rag_pilot.grading.labels import LabelStore
 from rag_pilot.records import LABELS
 
@@ -89,9 +90,9 @@ class Form:
         )
 
     def run(self) -> None:
+        self.page.evaluate("document.querySelector('.rp-form')?.classList.add('before')")
         self.lab.run_all(self.page)
-        self.page.wait_for_selector(".rp-question")
-        self.page.wait_for_selector(".rp-page:not([inert])")
+        self.page.wait_for_selector(".rp-form:not(.before) .rp-page:not([inert]) .rp-question")
         self.page.wait_for_function("document.activeElement?.classList.contains('rp-form')")
 
     def kernel(self, call: str) -> None:
@@ -167,6 +168,7 @@ def test_a_restarted_kernel_is_noticed_and_the_cell_run_again_resumes(form: Form
     assert form.labels() == [(f"q{n}", "correct") for n in range(1, 5)]  # once: the old listener is gone
 
 
+@pytest.mark.browser(seconds=60)  # fifty times a quarter of a second alone, in which the form takes no label
 @pytest.mark.parametrize("form", [", 50, repeats=0"], indirect=True)
 def test_fifty_answers_by_keys_without_a_pause_and_a_kernel_killed_in_between(form: Form) -> None:
     keys = ["1", "1", "3", "1", "2", "1", "1", "4", "1", "1"] * 5
@@ -183,6 +185,15 @@ def test_fifty_answers_by_keys_without_a_pause_and_a_kernel_killed_in_between(fo
         form.hurry(n, keys[n - 1])
     form.page.wait_for_selector(".rp-closing:has-text('All answers are labelled')")
     assert form.labels() == wanted
+
+
+def test_the_cell_run_again_in_the_same_kernel_doubles_no_line(form: Form) -> None:
+    form.press("1")
+    form.run()
+    form.run()
+    assert form.question() == "question 2"
+    form.press("3", "ArrowRight", "1")
+    assert form.labels() == [("q1", "correct"), ("q2", "wrong"), ("q3", "correct")]
 
 
 def test_keys_pressed_while_the_kernel_is_busy_label_one_item_at_most(form: Form) -> None:
@@ -231,7 +242,8 @@ def test_the_mouse_alone_finishes(form: Form) -> None:
 
 def test_keys_alone_finish_with_undo_skip_note_and_help(form: Form) -> None:
     form.page.keyboard.press("?")
-    assert form.page.locator(".rp-help").is_visible()
+    told = form.page.locator(".rp-help").inner_text()  # of what is visible
+    assert all(texts("en")[f"{label}_means"] in told for label in LABELS)
     form.page.keyboard.press("Escape")
     assert not form.page.locator(".rp-help").is_visible()
     form.page.focus("[data-key='4']")
@@ -250,24 +262,28 @@ def test_keys_alone_finish_with_undo_skip_note_and_help(form: Form) -> None:
 
 @pytest.mark.parametrize("form", [", long=True"], indirect=True)
 def test_everything_is_on_one_screen_of_1280_by_800(form: Form) -> None:
+    everything_is_seen(form, "instruction", ".rp-intro")
     form.press("3")
+    everything_is_seen(form, "why", ".rp-prompt")
+
+
+def everything_is_seen(form: Form, what: str, selector: str) -> None:
     area = form.page.locator(".jp-WindowedPanel-outer").bounding_box()
-    seen = {
-        name: form.page.locator(selector).first.bounding_box()
-        for name, selector in {
-            "question": ".rp-question",
-            "expected": ".rp-expected",
-            "answer": ".rp-answer",
-            "passages": ".rp-passages",
-            "first label": "[data-key='1']",
-            "last label": "[data-key='4']",
-            "causes": "[data-key='9']",
-            "another document": "[name=also]",
-            "out of date": "[name=stale]",
-            "note": "[name=note]",
-            "saved": ".rp-status",
-        }.items()
+    shown = {
+        "question": ".rp-question",
+        "expected": ".rp-expected",
+        "answer": ".rp-answer",
+        "passages": ".rp-passages",
+        "first label": "[data-key='1']",
+        "last label": "[data-key='4']",
+        "causes": "[data-key='9']",
+        "another document": "[name=also]",
+        "out of date": "[name=stale]",
+        "note": "[name=note]",
+        "saved": ".rp-status",
+        what: selector,
     }
+    seen = {name: form.page.locator(where).first.bounding_box() for name, where in shown.items()}
     for name, box in seen.items():
         assert box["y"] >= area["y"] and box["y"] + box["height"] <= area["y"] + area["height"] + 1, name
         assert box["x"] >= area["x"] and box["x"] + box["width"] <= area["x"] + area["width"] + 1, name
