@@ -96,7 +96,7 @@ class Form:
         self.page.wait_for_function("document.activeElement?.classList.contains('rp-form')")
 
     def kernel(self, call: str) -> None:
-        self.page.evaluate(f"window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.{call}")
+        self.page.evaluate(f"{SESSION}.kernel.{call}")
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def test_a_restarted_kernel_is_noticed_and_the_cell_run_again_resumes(form: Form
     form.page.keyboard.press("1")
     form.page.wait_for_selector(".rp-notice:has-text('run this cell again')", timeout=3500)
     assert len(form.labels()) == 3
-    form.page.wait_for_function("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'")
+    form.page.wait_for_function(f"{SESSION}.kernel.status === 'idle'")
     form.run()
     assert form.question() == "question 4"
     form.press("1")
