@@ -15,7 +15,7 @@ from .analysis.sample import needs_person
 from .corpus.question_file import QuestionFile
 from .errors import SettingsError
 from .grading.desk import Desk
-from .grading.form_parts import texts
+from .grading.form_parts import Texts, texts
 from .grading.items import REPEATS, Item, ShownPassage, missing
 from .grading.labels import LabelStore
 from .ledger import unchanged
@@ -164,12 +164,13 @@ def _shown(result: Result, answer: Answer) -> Iterator[ShownPassage]:
 
 
 def expert_form(
-    result: Result, language: str = "en", *, annotator: str = "", groups: Collection[str] = ()
+    result: Result, language: str = "", *, annotator: str = "", groups: Collection[str] = ()
 ) -> LabelForm | HTML:
     """The form in which the expert labels this run; it shows only what her groups may open.
 
     For somebody else, `annotator` with `groups` beside everyone's, it holds the answers of the sample that are closed
-    to the annotator of pilot.toml. SettingsError for a group that no document has, and for a person without a name.
+    to the annotator of pilot.toml. `language` is en, fr or pl; empty, in every form: `form_language` of pilot.toml.
+    SettingsError for a group that no document has, and for a person without a name.
     """
     table = result.settings.pilot
     if not groups and annotator in ("", table.annotator):
@@ -181,7 +182,7 @@ def expert_form(
         )
     closed = [item for item in items(result) if missing(item, result.pilot.annotator_groups)]
     form = form_for(result, closed, language, annotator, groups)
-    return form if closed else sentence(texts(language)["nothing_closed"].format(table.annotator))
+    return form if closed else sentence(say(result.pilot, language)["nothing_closed"].format(table.annotator))
 
 
 def form_for(
@@ -200,7 +201,7 @@ def form_for(
     return _label_form(result.pilot, found, language, 0, annotator, hers)
 
 
-def changes_form(tried: Iterable[Tried], language: str = "en") -> LabelForm | HTML:
+def changes_form(tried: Iterable[Tried], language: str = "") -> LabelForm | HTML:
     """The form in which the expert reads both versions of changed answers, shuffled; a sentence where there are none.
 
     Changes that are not decided ask for it, and what kept ones altered of the sample; run the notebook again
@@ -209,10 +210,11 @@ def changes_form(tried: Iterable[Tried], language: str = "en") -> LabelForm | HT
     tried = list(tried)
     if found := changed_items(tried):
         return _label_form(tried[0].before.pilot, found, language, repeats=0)
-    return sentence(texts(language)["no_changed_answers"])
+    asked = language or (tried[0].before.pilot.settings.pilot.form_language if tried else "en")
+    return sentence(texts(asked)["no_changed_answers"])
 
 
-def spot_form(pilot: Pilot, found: list[Item], annotator: str, language: str = "en") -> LabelForm:
+def spot_form(pilot: Pilot, found: list[Item], annotator: str, language: str = "") -> LabelForm:
     """The form over a spot check's items, none shown twice, for the person for whom they were drawn."""
     return _label_form(pilot, found, language, 0, annotator)
 
@@ -235,19 +237,19 @@ def _label_form(
         annotator or table.annotator,
         seed=table.seed,
         groups=groups or pilot.annotator_groups,
-        language=language,
+        language=language or table.form_language,
         documents=pilot.documents().documents,
         repeats=repeats,
     )
 
 
-def writing_desk(pilot: Pilot, language: str = "en") -> Desk:
+def writing_desk(pilot: Pilot, language: str = "") -> Desk:
     """The question set as the expert finds it: what is complete, undecided, incomplete, and closed to her."""
     table, file = pilot.settings.pilot, QuestionFile(pilot.data / "questions.jsonl")
-    return Desk(file, lambda: pilot.documents().documents, pilot.annotator_groups, table.everyone, texts(language))
+    return Desk(file, lambda: pilot.documents().documents, pilot.annotator_groups, table.everyone, say(pilot, language))
 
 
-def writing_form(pilot: Pilot, language: str = "en", question: str = "", author: str = "") -> WritingForm | HTML:
+def writing_form(pilot: Pilot, language: str = "", question: str = "", author: str = "") -> WritingForm | HTML:
     """The form in which the expert writes what she expects as answers; a sentence instead where nothing is left.
 
     It shows what the annotator's groups may open. `question` is an id to begin with, also one that is complete;
@@ -256,6 +258,7 @@ def writing_form(pilot: Pilot, language: str = "en", question: str = "", author:
     from .grading.writing import WritingSession
     from .grading.writing_form import WritingForm
 
+    language = language or pilot.settings.pilot.form_language
     desk = writing_desk(pilot, language)
     session = WritingSession(desk, author or pilot.settings.pilot.annotator, start=question)
     done, total = session.progress()
@@ -263,6 +266,11 @@ def writing_form(pilot: Pilot, language: str = "en", question: str = "", author:
         return WritingForm(session, language)
     told = desk.say["written"].format(done, total)
     return sentence(f"{told}. {desk.say['all_written' if total else 'nothing_to_write']}")
+
+
+def say(pilot: Pilot, language: str = "") -> Texts:
+    """The words of the forms in that language; empty: that of pilot.toml."""
+    return texts(language or pilot.settings.pilot.form_language)
 
 
 def sentence(text: str) -> HTML:

@@ -20,12 +20,11 @@ from .analysis.shares import Share
 from .errors import DataError
 from .files import read_text, write_text
 from .grading.agreement import AGREEMENT_ABOVE
-from .grading.form_parts import texts
 from .grading.items import Item, missing
 from .grading.labels import LabelStore
 from .grading.production import Production, Served, item_of
 from .pilot import Pilot
-from .reading import sentence, spot_form, spot_items
+from .reading import say, sentence, spot_form, spot_items
 from .records import LABELS, Record
 from .results import Result
 from .stored import stored_result, stored_runs
@@ -217,11 +216,11 @@ def review_items(pilot: Pilot, draw: Draw) -> list[Item]:
     return [item_of(Served.from_json(row), documents, draw.source) for row in draw.served]
 
 
-def review_form(pilot: Pilot, language: str = "en") -> LabelForm | HTML:
+def review_form(pilot: Pilot, language: str = "") -> LabelForm | HTML:
     """The form over the last draw of `rag-pilot review`; a sentence where nothing was drawn."""
     found = draws(pilot)
     if not found:
-        return sentence(texts(language)["no_draw"])
+        return sentence(say(pilot, language)["no_draw"])
     return spot_form(pilot, review_items(pilot, found[-1]), found[-1].annotator, language)
 
 

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 from .errors import DataError
 from .grading.agreement import cohen_kappa
-from .grading.form_parts import texts
 from .grading.labels import counting
-from .reading import form_for, items, sentence
+from .reading import form_for, items, say, sentence
 from .records import Label
 from .results import Result
 
@@ -77,7 +76,7 @@ def _sha(result: Result, line: Label) -> str | None:
     return answer.sha if answer else None
 
 
-def second_form(result: Result, annotator: str, groups: Collection[str] = (), language: str = "en") -> LabelForm | HTML:
+def second_form(result: Result, annotator: str, groups: Collection[str] = (), language: str = "") -> LabelForm | HTML:
     """The form for a second person, of `groups` beside everyone's; a sentence before the annotator is through.
 
     DataError where the person is the annotator herself or has no name.
@@ -88,15 +87,15 @@ def second_form(result: Result, annotator: str, groups: Collection[str] = (), la
     drawn = second_reading(result).drawn
     if not drawn:
         done, wanted = result.labelled
-        return sentence(texts(language)["second_later"].format(done, wanted))
+        return sentence(say(result.pilot, language)["second_later"].format(done, wanted))
     found = [item for item in items(result) if item.question_id in drawn]
     return form_for(result, found, language, annotator, groups)
 
 
-def settling_form(result: Result, language: str = "en") -> LabelForm | HTML:
+def settling_form(result: Result, language: str = "") -> LabelForm | HTML:
     """The form in which both settle the answers that they labelled differently; their labels stand in the table."""
     differing = second_reading(result).differing
     if not differing:
-        return sentence(texts(language)["nothing_to_settle"])
+        return sentence(say(result.pilot, language)["nothing_to_settle"])
     found = [replace(item, kind="adjudicated") for item in items(result) if item.question_id in differing]
     return form_for(result, found, language)

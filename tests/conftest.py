@@ -1,10 +1,29 @@
-"""What tests share: one JupyterLab, one chromium and one model's address a module."""
+"""What tests share: one JupyterLab, chromium and model's address a module; and how long a browser test may take."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+BROWSER_SECONDS = 20
+BEGUN = pytest.StashKey[float]()
+started: set[Any] = set()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """Fail a browser test that took longer, or than its marker's `seconds`; the first of a module starts a server."""
+    report = yield
+    if marker := item.get_closest_marker("browser"):
+        module = item.nodeid.partition("::")[0]
+        if call.when == "setup":
+            item.stash[BEGUN] = call.start if module in started else call.stop
+            started.add(module)
+        took, most = call.stop - item.stash[BEGUN], marker.kwargs.get("seconds", BROWSER_SECONDS)
+        if call.when == "call" and report.passed and took > most:
+            report.outcome, report.longrepr = "failed", f"{item.nodeid} took {took:.1f} s; expected at most {most} s"
+    return report
 
 
 def _skip_without_browser() -> None:

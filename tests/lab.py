@@ -1,4 +1,4 @@
-"""A real JupyterLab on 127.0.0.1 with folders of its own, and chromium to look at it."""
+"""A real JupyterLab or Notebook on 127.0.0.1 with folders of its own, and chromium to look at it."""
 
 import contextlib
 import json
@@ -36,6 +36,7 @@ class Lab:
     url: str
     token: str
     root: Path
+    shows: str = "lab/tree"  # the address under which it opens a notebook
 
     def open(self, page: Page, name: str, cells: list[str]) -> None:
         """Write a notebook, start its kernel, open it."""
@@ -48,7 +49,7 @@ class Lab:
         headers = {"Authorization": f"token {self.token}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"{self.url}/api/sessions", json.dumps(session).encode(), headers)
         urllib.request.urlopen(request, timeout=30).close()
-        page.goto(f"{self.url}/lab/tree/{name}?reset&token={self.token}")
+        page.goto(f"{self.url}/{self.shows}/{name}?reset&token={self.token}")
         page.wait_for_function(
             """() => {
                 const session = window.jupyterapp?.shell.currentWidget?.sessionContext;
@@ -63,8 +64,8 @@ class Lab:
 
 
 @contextlib.contextmanager
-def jupyterlab(root: Path) -> Iterator[Lab]:
-    """A server over `root` that also ends by itself when nobody uses it for a minute."""
+def jupyterlab(root: Path, program: str = "jupyterlab") -> Iterator[Lab]:
+    """JupyterLab or another program over `root`; it also ends by itself when nobody uses it for a minute."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -84,7 +85,7 @@ def jupyterlab(root: Path) -> Iterator[Lab]:
     )
     notices.parent.mkdir(parents=True)
     notices.write_text('{"fetchNews": "false", "checkForUpdates": false}', encoding="utf-8")
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--expose-app-in-browser"]
+    command = [sys.executable, "-m", program, "--no-browser", "--allow-root", "--expose-app-in-browser"]
     options = {
         "ServerApp.ip": "127.0.0.1",
         "ServerApp.port": port,
@@ -107,7 +108,7 @@ def jupyterlab(root: Path) -> Iterator[Lab]:
     url = f"http://127.0.0.1:{port}"
     try:
         _wait(f"{url}/api/status?token={token}", server, root / "server.log")
-        yield Lab(url, token, work)
+        yield Lab(url, token, work, "notebooks" if program == "notebook" else Lab.shows)
     finally:
         server.terminate()
         try:
@@ -128,7 +129,7 @@ def _wait(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
             json.load(reply)
             return
         time.sleep(0.1)
-    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text(encoding='utf-8')[-2000:]}")
+    raise RuntimeError(f"the server did not start:\n{log.read_text(encoding='utf-8')[-2000:]}")
 
 
 @contextlib.contextmanager

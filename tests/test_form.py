@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from tiny import run_and_label, tiny_pilot
 
 from rag_pilot.errors import DataError, SettingsError
 from rag_pilot.grading import form_page
@@ -17,6 +18,9 @@ from rag_pilot.grading.form_page import cited_numbers, marked_answer, supported
 from rag_pilot.grading.form_parts import safe_link
 from rag_pilot.grading.items import Item, ShownPassage, in_order, missing, repeated
 from rag_pilot.grading.labels import LabelStore
+from rag_pilot.ledger import Ledger
+from rag_pilot.pilot import Pilot
+from rag_pilot.reading import expert_form, writing_form
 from rag_pilot.records import LABELS, Document, Label
 
 STAFF = frozenset({"all-staff"})
@@ -329,6 +333,36 @@ def test_a_label_of_another_person_or_another_answer_does_not_count_here(store: 
     assert len(store.read()) == 4
 
 
+def test_an_answer_that_changed_since_she_labelled_it_says_so_and_never_what_she_said(
+    store: LabelStore, clock: Clock
+) -> None:
+    store.add(Label("q1", "an older answer", "Maud", "wrong", position=1, cause="format_or_tone", note="old note"))
+    store.add(Label("q2", "an older answer", "Fenella", "wrong", position=2))
+    store.add(Label("q3", "the answer of a change", "Maud", "wrong"))  # read in week 2, not in the order of reading
+    made = form(store, clock)
+    shown = {}
+    for id_ in ("q1", "q2", "q3"):
+        assert on_screen(made) == id_
+        shown[id_] = made.page.value
+        press(made, "ArrowRight")
+    assert ["changed since you labelled it" in shown[id_] for id_ in shown] == [True, False, False]
+    assert 'aria-pressed="true"' not in shown["q1"]
+    assert "old note" not in shown["q1"]
+    assert "0 of 3" in shown["q1"]
+    press(made, "ArrowLeft", "ArrowLeft", "ArrowLeft", "3")
+    assert "changed since" not in made.page.value
+    assert [(line.answer_sha, line.label) for line in store.counting() if line.question_id == "q1"] == [
+        ("an older answer", "wrong"),  # stands in the file, of the text that it was given for
+        ("sha1", "wrong"),
+    ]
+
+
+def test_of_two_versions_read_blind_none_says_that_it_is_the_newer_one(store: LabelStore, clock: Clock) -> None:
+    store.add(Label("q1", "the answer of week 1", "Maud", "wrong", position=1))
+    for more in ({"position": None}, {"kind": "spot"}):
+        assert "changed since" not in form(store, clock, [item(1, **more)]).page.value
+
+
 def test_half_a_last_line_is_told_when_the_form_opens(store: LabelStore, clock: Clock) -> None:
     press(form(store, clock), "1")
     with store.path.open("a", encoding="utf-8") as file:
@@ -492,6 +526,23 @@ def test_nothing_of_the_company_is_drawn_before_a_browser_asks(store: LabelStore
 
 
 # -- what is on the page ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", ["en", "fr", "pl"])
+def test_it_opens_with_two_sentences_until_the_first_label_and_help_holds_the_definitions(
+    store: LabelStore, clock: Clock, language: str
+) -> None:
+    made = form(store, clock, language=language)
+    (told,) = re.findall('<p class="rp-intro">(.*?)</p>', made.page.value)
+    assert len(re.findall(r"\w\.(?: |$)", told)) == 2
+    help_ = made.page.value.partition('class="rp-help"')[2]
+    for key, label in zip("1234", LABELS, strict=True):
+        assert f"<dt>{key} {made.say[label]}</dt><dd>{made.say[f'{label}_means']}</dd>" in help_
+    press(made, "s")
+    assert "rp-intro" in made.page.value
+    press(made, "3")
+    assert "rp-intro" not in made.page.value
+    assert "rp-intro" not in form(store, clock, language=language).page.value
 
 
 def test_cited_passages_are_open_and_the_others_folded(store: LabelStore, clock: Clock) -> None:
@@ -659,3 +710,18 @@ def test_every_cause_has_a_key_of_its_own_that_is_sent_and_a_button_with_words(s
         made = form(store, clock, language=language)
         assert set("1234567890") <= set(made.listener.sent)
         assert f"{made.say['reference_wrong']}</button>" in made.page.value
+
+
+def test_a_pilots_forms_speak_the_language_of_its_settings_unless_another_is_asked_for(tmp_path: Path) -> None:
+    pilot = tiny_pilot(tmp_path)
+    run_and_label(pilot)
+    path = pilot.data / "pilot.toml"
+    for language in ("en", "fr", "pl"):
+        settings = path.read_text(encoding="utf-8").replace("[pilot]\n", f'[pilot]\nform_language = "{language}"\n')
+        path.write_text(re.sub(r"(form_language.*\n)form_language.*\n", r"\1", settings), encoding="utf-8")
+        ledger = Ledger(Pilot.open("tiny", tmp_path))
+        result = ledger.result(())
+        assert expert_form(result).language == language
+        assert expert_form(result, "pl").language == "pl"
+        assert writing_form(result.pilot, question="q2").language == language  # type: ignore[union-attr]
+        assert writing_form(result.pilot, "fr", question="q2").language == "fr"  # type: ignore[union-attr]

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
+from rag_pilot.grading.form_parts import texts
 from rag_pilot.grading.labels import LabelStore
+from rag_pilot.records import LABELS
 
 pytestmark = pytest.mark.browser
 
@@ -34,13 +36,16 @@ def item(n, long=False):
         (LONG if long else "expected"), "doc-1", "Title 1", "https://intranet.example/d", "2026-01-01", STAFF, n)
 
 
-def make(name, count=5, language="en", **more):
+def make(name, count=5, language="en", repeats=5, **more):
     Path(name + ".pid").write_text(str(os.getpid()))
     items = [item(n, **more) for n in range(1, count + 1)]
     documents = [Document("doc-9", "Rents & <costs>", "", STAFF), Document("pay", "Pay", "", frozenset({"hr"}))]
     store = LabelStore(Path(name))
-    return label_form(items, store, "Maud", seed=1, groups=STAFF, language=language, documents=documents)
+    return label_form(
+        items, store, "Maud", seed=1, groups=STAFF, language=language, documents=documents, repeats=repeats
+    )
 """
+SESSION = "window.jupyterapp.shell.currentWidget.sessionContext.session"
 counter = itertools.count(1)
 
 
@@ -53,10 +58,26 @@ class Form:
     def press(self, *keys: str) -> None:
         """Press keys as a person does: each after the screen that the one before it brought."""
         for key in keys:
-            before = self.screen()
             self.page.wait_for_timeout(300)
-            self.page.keyboard.press(key)
-            self.page.wait_for_selector(f".rp-page:not([inert]):not([data-screen='{before}'])")
+            self.press_at_once(key)
+
+    def press_at_once(self, key: str) -> None:
+        before = self.screen()
+        self.page.keyboard.press(key)
+        self.page.wait_for_selector(f".rp-page:not([inert]):not([data-screen='{before}'])")
+
+    def hurry(self, n: int, key: str) -> None:
+        """Label item `n` with no pause: the key again until the form takes it (it refuses one that nobody can mean)."""
+        assert self.question() == f"question {n}"
+        self.press_at_once(key)
+        while "before the answer could be read" in self.page.inner_text(".rp-status"):
+            self.press_at_once(key)
+        if key != "1":  # the others wait for the why
+            self.press_at_once("ArrowRight")
+
+    def pid(self) -> int:
+        """Of the kernel."""
+        return int(self.store.path.with_suffix(".jsonl.pid").read_text())
 
     def screen(self) -> str:
         return self.page.locator(".rp-page").get_attribute("data-screen")
@@ -74,13 +95,13 @@ class Form:
         )
 
     def run(self) -> None:
+        self.page.evaluate("document.querySelector('.rp-form')?.classList.add('before')")
         self.lab.run_all(self.page)
-        self.page.wait_for_selector(".rp-question")
-        self.page.wait_for_selector(".rp-page:not([inert])")
+        self.page.wait_for_selector(".rp-form:not(.before) .rp-page:not([inert]) .rp-question")
         self.page.wait_for_function("document.activeElement?.classList.contains('rp-form')")
 
     def kernel(self, call: str) -> None:
-        self.page.evaluate(f"window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.{call}")
+        self.page.evaluate(f"{SESSION}.kernel.{call}")
 
 
 @pytest.fixture
@@ -145,24 +166,51 @@ def test_a_restarted_kernel_is_noticed_and_the_cell_run_again_resumes(form: Form
     form.page.keyboard.press("1")
     form.page.wait_for_selector(".rp-notice:has-text('run this cell again')", timeout=3500)
     assert len(form.labels()) == 3
-    form.page.wait_for_function("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'")
+    form.page.wait_for_function(f"{SESSION}.kernel.status === 'idle'")
     form.run()
     assert form.question() == "question 4"
     form.press("1")
     assert form.labels() == [(f"q{n}", "correct") for n in range(1, 5)]  # once: the old listener is gone
 
 
+@pytest.mark.browser(seconds=60)  # fifty times a quarter of a second alone, in which the form takes no label
+@pytest.mark.parametrize("form", [", 50, repeats=0"], indirect=True)
+def test_fifty_answers_by_keys_without_a_pause_and_a_kernel_killed_in_between(form: Form) -> None:
+    keys = ["1", "1", "3", "1", "2", "1", "1", "4", "1", "1"] * 5
+    for n in range(1, 24):
+        form.hurry(n, keys[n - 1])
+    os.kill(form.pid(), signal.SIGKILL)
+    wanted = [(f"q{n}", LABELS[int(keys[n - 1]) - 1]) for n in range(1, 51)]
+    assert form.labels() == wanted[:23]
+    form.page.click(".jp-Dialog:has-text('appears to have died') .jp-mod-accept")
+    form.page.wait_for_function(f"{SESSION}.kernel.status === 'idle'")
+    form.run()
+    assert form.question() == "question 24"
+    for n in range(24, 51):
+        form.hurry(n, keys[n - 1])
+    form.page.wait_for_selector(".rp-closing:has-text('All answers are labelled')")
+    assert form.labels() == wanted
+
+
+def test_the_cell_run_again_in_the_same_kernel_doubles_no_line(form: Form) -> None:
+    form.press("1")
+    form.run()
+    form.run()
+    assert form.question() == "question 2"
+    form.press("3", "ArrowRight", "1")
+    assert form.labels() == [("q1", "correct"), ("q2", "wrong"), ("q3", "correct")]
+
+
 def test_keys_pressed_while_the_kernel_is_busy_label_one_item_at_most(form: Form) -> None:
     form.page.wait_for_timeout(300)
-    kernel = int(form.store.path.with_suffix(".jsonl.pid").read_text())
-    os.kill(kernel, signal.SIGSTOP)
+    os.kill(form.pid(), signal.SIGSTOP)
     try:
         for key in ("1", "2", "3", "1"):
             form.page.keyboard.press(key)
             form.page.wait_for_timeout(50)
         form.page.wait_for_selector(".rp-notice:has-text('does not answer')", timeout=4000)
     finally:
-        os.kill(kernel, signal.SIGCONT)
+        os.kill(form.pid(), signal.SIGCONT)
     form.page.wait_for_selector(".rp-notice:empty", state="attached")
     assert form.labels() == [("q1", "correct")]
     form.press("3")
@@ -199,7 +247,8 @@ def test_the_mouse_alone_finishes(form: Form) -> None:
 
 def test_keys_alone_finish_with_undo_skip_note_and_help(form: Form) -> None:
     form.page.keyboard.press("?")
-    assert form.page.locator(".rp-help").is_visible()
+    told = form.page.locator(".rp-help").inner_text()  # of what is visible
+    assert all(texts("en")[f"{label}_means"] in told for label in LABELS)
     form.page.keyboard.press("Escape")
     assert not form.page.locator(".rp-help").is_visible()
     form.page.focus("[data-key='4']")
@@ -220,25 +269,29 @@ def test_keys_alone_finish_with_undo_skip_note_and_help(form: Form) -> None:
     "form", [", long=True", ", long=True, language='fr'", ", long=True, language='pl'"], indirect=True
 )
 def test_everything_is_on_one_screen_of_1280_by_800(form: Form) -> None:
+    everything_is_seen(form, "instruction", ".rp-intro")
     form.press("3")
+    everything_is_seen(form, "why", ".rp-prompt")
+
+
+def everything_is_seen(form: Form, what: str, selector: str) -> None:
     area = form.page.locator(".jp-WindowedPanel-outer").bounding_box()
-    seen = {
-        name: form.page.locator(selector).first.bounding_box()
-        for name, selector in {
-            "question": ".rp-question",
-            "expected": ".rp-expected",
-            "answer": ".rp-answer",
-            "passages": ".rp-passages",
-            "first label": "[data-key='1']",
-            "last label": "[data-key='4']",
-            "causes": "[data-key='9']",
-            "the last cause": "[data-key='0']",
-            "another document": "[name=also]",
-            "out of date": "[name=stale]",
-            "note": "[name=note]",
-            "saved": ".rp-status",
-        }.items()
+    shown = {
+        "question": ".rp-question",
+        "expected": ".rp-expected",
+        "answer": ".rp-answer",
+        "passages": ".rp-passages",
+        "first label": "[data-key='1']",
+        "last label": "[data-key='4']",
+        "causes": "[data-key='9']",
+        "the last cause": "[data-key='0']",
+        "another document": "[name=also]",
+        "out of date": "[name=stale]",
+        "note": "[name=note]",
+        "saved": ".rp-status",
+        what: selector,
     }
+    seen = {name: form.page.locator(where).first.bounding_box() for name, where in shown.items()}
     for name, box in seen.items():
         assert box["y"] >= area["y"] and box["y"] + box["height"] <= area["y"] + area["height"] + 1, name
         assert box["x"] >= area["x"] and box["x"] + box["width"] <= area["x"] + area["width"] + 1, name

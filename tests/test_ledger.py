@@ -230,6 +230,14 @@ def test_the_expert_reads_both_versions_shuffled_and_her_labels_decide(outdated)
     again = Ledger(outdated).attempt("mended")
     assert (again.entry["verdict"], again.comparison.fixed) == ("kept", tuple(sorted(LIMITS)))
     assert "No changed answer" in changes_form([again]).data
+    assert "Aucune réponse modifiée" in changes_form([again], "fr").data
+    path = outdated.data / "pilot.toml"
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("[pilot]", '[pilot]\nform_language = "pl"', 1), encoding="utf-8"
+    )
+    polish = Ledger(Pilot.open("tiny", outdated.data.parents[1])).attempt("mended")
+    assert "Żadna zmieniona odpowiedź" in changes_form([polish]).data
+    assert "No changed answer" in changes_form([]).data
 
 
 def test_what_a_kept_change_altered_of_the_sample_is_read_too_though_another_measure_decided_it(tmp_path):

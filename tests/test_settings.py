@@ -85,6 +85,7 @@ def test_a_mark_of_byte_order_and_other_line_ends_change_nothing(tmp_path: Path)
         ("[passages]\noverlap = nan", "passages.overlap is nan"),
         ('[pilot]\nlanguages = "en"', "pilot.languages is 'en'"),
         ("[pilot]\nlanguages = [1]", "pilot.languages.0 is 1"),
+        ('[pilot]\nform_language = "de"', "pilot.form_language is 'de': Input should be 'en', 'fr' or 'pl'"),
         ('[pilot]\neveryone = ""', "pilot.everyone is ''"),
         ('[pilot]\nas_of = "soon"', "pilot.as_of is 'soon'"),
         ("[pilot]\nlabels = 0", "pilot.labels is 0"),

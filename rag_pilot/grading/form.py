@@ -62,9 +62,11 @@ class LabelForm(KeyForm):
             needed = ", ".join(need or say["nobody"] for need in session.needed)
             notes.append(say["hidden"].format(len(session.hidden), len(session.hidden) + total, needed))
         head = heading(say["progress"].format(done, total), done, total, notes, say, form_page.HEAD_KEYS)
-        if session.item:
-            labelled = session.saved(session.item) is not None
-            return form_page.item_page(session.item, session.draft(session.item), labelled, head, say)
+        if item := session.item:
+            if not done:
+                head += form_page.instruction(say)
+            labelled = session.saved(item) is not None
+            return form_page.item_page(item, session.draft(item), labelled, session.changed(item), head, say)
         return closing_page(session.summary(), head, form_page.help_page(say))
 
     def _plain(self) -> str:

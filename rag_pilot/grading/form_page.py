@@ -28,11 +28,13 @@ _SUPPORT_SHARE = 0.3  # of the claim's words
 _SUPPORT_NEAR = 0.7  # of the best sentence's score: claims are often drawn from two sentences
 
 
-def item_page(item: Item, draft: Label, labelled: bool, heading: str, say: Texts) -> str:
+def item_page(item: Item, draft: Label, labelled: bool, changed: bool, heading: str, say: Texts) -> str:
     """One item: question, expected answer, answer, passages, label buttons, and the fields for what was wrong.
 
-    `draft` holds what the person has chosen and written so far; `labelled` says that its label is on the disk.
+    `draft` holds what the person has chosen and written so far; `labelled` says that its label is on the disk,
+    `changed` that the person labelled an earlier text of the answer.
     """
+    news = f'<p class="rp-changed">{escape(say["changed"])}</p>' if changed else ""
     prompted = labelled and draft.label not in (None, "correct")
     return f"""{heading}
 <h3 class="rp-question" tabindex="0">{escape(item.question)}</h3>
@@ -41,7 +43,7 @@ def item_page(item: Item, draft: Label, labelled: bool, heading: str, say: Texts
 <section class="rp-box rp-expected" tabindex="0" aria-label="{escape(say["expected"])}"><h4>{say["expected"]}</h4>
 <p>{escape(item.expected or say["no_expected" if item.reference else "no_reference"])}</p>
 {source(item.doc_title or item.doc, item.doc_link, item.doc_updated, say)}</section>
-<section class="rp-box rp-answer" tabindex="0" aria-label="{escape(say["answer"])}"><h4>{say["answer"]}</h4>
+<section class="rp-box rp-answer" tabindex="0" aria-label="{escape(say["answer"])}"><h4>{say["answer"]}</h4>{news}
 <p>{marked_answer(item.answer)}</p></section>
 </div>
 <section class="rp-box rp-passages" tabindex="0" aria-label="{escape(say["passages"])}">{_passages(item, say)}</section>
@@ -71,6 +73,11 @@ def item_page(item: Item, draft: Label, labelled: bool, heading: str, say: Texts
 {escape(draft.note)}</textarea></label>
 </div></div>
 {help_page(say)}"""
+
+
+def instruction(say: Texts) -> str:
+    """What to do, in two sentences, for who has not labelled anything yet."""
+    return f'<p class="rp-intro">{escape(say["intro"])}</p>'
 
 
 def cited_numbers(text: str) -> set[int]:

@@ -43,7 +43,7 @@ def heading(
     bar = f'<progress max="{max(total, 1)}" value="{done}" aria-label="{escape(count)}"></progress>'
     told = f'<span class="rp-muted rp-notes">{escape(" · ".join(notes))}</span>'
     buttons = "".join(button(key, say[what]) for key, what in keys)
-    return f'<header class="rp-head"><b>{escape(count)}</b>{bar}{told}{more}{buttons}</header>'
+    return f'<div class="rp-head"><b>{escape(count)}</b>{bar}{told}{more}{buttons}</div>'
 
 
 def source(title: str, link: str, updated: str, say: Texts, number: str = "") -> str:

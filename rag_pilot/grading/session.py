@@ -67,6 +67,15 @@ class LabelSession:
         """This person's label of an item as it stands in the file, or None."""
         return self._mine.get(item.key)
 
+    def changed(self, item: Item) -> bool:
+        """Whether she labelled an earlier text of this answer and not yet this one, in the order of reading.
+
+        Only there: of two versions that are read blind none may say that it is the newer one.
+        """
+        mine = [label for label in self._mine.values() if label.question_id == item.question_id]
+        read = {label.answer_sha for label in mine if label.position is not None}
+        return item.kind == "label" and item.position is not None and bool(read) and item.answer_sha not in read
+
     def draft(self, item: Item) -> Label:
         """What she has chosen and written about an item so far, saved or not."""
         empty = Label(item.question_id, item.answer_sha, self.annotator, None, item.kind)
