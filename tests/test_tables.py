@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import SECRET, run_and_label, tiny_pilot
 
+from rag_pilot.amending import Amendment
 from rag_pilot.analysis.causes import CauseCount, Pareto
 from rag_pilot.analysis.comparison import compare
 from rag_pilot.analysis.cost import Spending, Usage
@@ -53,7 +54,7 @@ def grid(page: Html, caption: str) -> list[list[str]]:
     return [[c.get_text() for c in row.find_all(["th", "td"])] for row in found.find_all("tr")]
 
 
-CODES = {"event", "direction"}
+CODES = {"event", "direction", "state", "field"}
 """Fields whose values records refuse, or tables skip, if they are not of a fixed list."""
 
 
@@ -186,6 +187,15 @@ JUDGED = gate([("correct", "correct")] * 30 + [("wrong", "wrong")] * 9 + [("part
 NO_HEADLINE = Headline(None, None, None, None, 6, 2, 0, 0, 2, 0, 4, "No number yet.")
 
 PLAIN: list[tuple[str, Callable[[Any], Html], Any]] = [
+    (
+        "amendments",
+        tables.amendments,
+        [
+            Amendment("q1", "also", "pending", "leave", "why?", "so", ("note",), ("Maud",)),
+            Amendment("q2", "expected", "refused", "", "why?", "", (), ("Maud",), "2026-05-03", "Maud", "no"),
+            Amendment("q3", "also", "unclear", hidden="hr"),
+        ],
+    ),
     ("criteria", lambda x: tables.criteria(x[0], x[1]), (["wrong at most 5 %"], LOCK)),
     ("findings", tables.findings, [Finding("error", "2 lost", ("q1", "q2"), "correct doc")]),
     ("composition", tables.composition, (Question("q1", "How?", category="typo", lang="en", source="mail"),)),
