@@ -157,7 +157,10 @@ def _mine(items: Iterable[Item], store: LabelStore, annotator: str, groups: Grou
 
 def _cells(item: Item, label: Label | None) -> list[str]:
     cited = [p for p in item.passages if p.cited]
-    passages = [f"[{p.number}] {' › '.join((p.title or p.doc, *p.headings))} {p.updated}\n{p.text}" for p in cited]
+    passages = [
+        f"[{p.number}] {' › '.join(dict.fromkeys((p.title or p.doc, *p.headings)))} {p.updated}\n{p.text}"
+        for p in cited
+    ]
     shown = [item.question, item.expected, item.doc_title or item.doc, item.answer, "\n\n".join(passages)]
     written = [label.label or "", label.cause, label.note, label.also, "yes" * label.stale] if label else [""] * 5
     return [item.question_id, *map(_fitting, shown), *written, item.answer_sha, label.saved_at if label else ""]
