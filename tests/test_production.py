@@ -119,5 +119,5 @@ def test_the_form_gets_passages_by_their_number_and_whole_documents_folded_behin
 def test_the_form_does_not_say_that_no_document_answers_a_question_that_nobody_checked():
     say = texts("en")
     item = item_of(Served.from_json({"id": "a", **GOOD}), DOCUMENTS, "real.jsonl")
-    page = item_page(item, Label("a", item.answer_sha, "Maud", None, "spot"), False, "", say)
+    page = item_page(item, Label("a", item.answer_sha, "Maud", None, "spot"), False, False, "", say)
     assert say["no_reference"] in page and say["no_expected"] not in page
