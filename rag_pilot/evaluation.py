@@ -20,7 +20,7 @@ from .answering.answerer import INSTRUCTIONS, LLM, answer, read_citations
 from .answering.citations import Citations
 from .corpus.questions import read_questions
 from .errors import DataError, RunStoppedError
-from .files import append_jsonl, write_jsonl
+from .files import append_jsonl, read_records, write_jsonl
 from .grading.judge import UNREADABLE, Judge, Judgement
 from .identity import fingerprint
 from .pool import finished
@@ -200,17 +200,37 @@ def reference_of(question: Question) -> str:
     return fingerprint([question.question, question.expected])
 
 
-def unreadable(run: Run, questions: Iterable[Question]) -> dict[str, Verdict]:
-    """The verdicts that stay unreadable: the judge was asked twice for them, and is not paid at every opening.
+def unreadable_of(run: Run, judge: Any, questions: Iterable[Question]) -> dict[str, Verdict]:
+    """The verdicts on a complete run that this judge left unreadable: it was asked twice for them, and is not again.
 
     One whose answer, question or expected answer is another by now is not among them.
     """
+    path = _unreadable(run, judge)
+    kept = {v.question_id: v for v in read_records(path, Verdict.from_json)} if path.exists() else {}
+    own = run.verdicts if run.info.get("judge") == judge else {}
+    return _unread({**own, **kept}, run, questions)
+
+
+def keep_unreadable(run: Run, judge: Any, questions: Iterable[Question]) -> None:
+    """Keep what this judge left unreadable of a run beside it, where it is not known yet."""
+    questions = list(questions)
+    found = _unread(run.verdicts, run, questions)
+    if found.keys() - unreadable_of(run, judge, questions).keys():
+        write_jsonl(_unreadable(run, judge), found.values())
+
+
+def _unread(verdicts: Mapping[str, Verdict], run: Run, questions: Iterable[Question]) -> dict[str, Verdict]:
     against = {q.id: reference_of(q) for q in questions}
     return {
         i: v
-        for i, v in run.verdicts.items()
-        if v.reason == UNREADABLE and v.answer_sha == run.answers[i].sha and v.against == against[i]
+        for i, v in verdicts.items()
+        if v.reason == UNREADABLE and v.answer_sha == run.answers[i].sha and v.against == against.get(i)
     }
+
+
+def _unreadable(run: Run, judge: Any) -> Path:
+    assert run.folder is not None  # a complete run is on disk
+    return run.folder / f"unreadable-{fingerprint(judge)[:6]}.jsonl"
 
 
 def restated(run: Run) -> Run:

@@ -19,12 +19,13 @@ from .answering.answerer import Reply, answer, instructed
 from .answering.context import tokens_of
 from .answering.start import check_prompt
 from .building import Built, Variant, embed_questions
-from .evaluation import unreadable
+from .evaluation import unreadable_of
 from .files import read_text
 from .models import answerer, checked, judge_of
 from .pilot import Pilot
 from .records import Answer, Question
 from .retrieval.rewrite import Rewriter
+from .runs import answers_in
 from .settings import ModelTable, Settings
 
 
@@ -88,7 +89,9 @@ def forecast(pilot: Pilot, variant: Variant | None = None) -> Forecast:
     checked again.
     """
     variant = variant or pilot.baseline
-    settings, questions = variant.settings, pilot.questions
+    settings, begun = variant.settings, pilot.begun(variant)
+    final = {a.question_id for a in answers_in(begun) if a.final} if begun else set()  # not asked again
+    questions = [q for q in pilot.questions if q.id not in final]
     tables: dict[str, ModelTable] = {n: getattr(settings, n) for n in ("rewrite", "answer", "judge")}
     by_model = {name for name, table in tables.items() if table.kind == "model"}
     others = {name: table.kind for name, table in tables.items() if name not in by_model}
@@ -96,7 +99,7 @@ def forecast(pilot: Pilot, variant: Variant | None = None) -> Forecast:
     uncounted = _uncounted(settings, len(questions), finished is not None)
     if not by_model or (not finished and _embeds_elsewhere(settings)):
         run = finished.id if finished else ""
-        return Forecast(len(questions), (), run, models=others, uncounted=uncounted)
+        return Forecast(len(pilot.questions), (), run, models=others, uncounted=uncounted)
     asked: dict[str, list[str]] = {name: [] for name in ("check", *tables)}
     kept = dict.fromkeys(asked, 0)
     answers: Mapping[str, Answer | None] = finished.answers if finished else {}
@@ -109,8 +112,7 @@ def forecast(pilot: Pilot, variant: Variant | None = None) -> Forecast:
     ungraded = 0
     if "judge" in by_model:
         long = "x" * 4 * (lengths["answer"][0] if "answer" in by_model else 0)
-        same = finished and finished.info.get("judge") == settings.deciding("judge")["judge"]
-        stands = unreadable(finished, questions) if finished and same else {}
+        stands = unreadable_of(finished, settings.deciding("judge")["judge"], questions) if finished else {}
         to_grade = [q for q in questions if q.id not in stands]
         ungraded = _judging(pilot, settings, to_grade, answers, long, asked["judge"], kept)
     tariff = Tariff.of(settings.cost)
@@ -120,14 +122,14 @@ def forecast(pilot: Pilot, variant: Variant | None = None) -> Forecast:
         for name in tables
         if name in by_model
     ]
-    if not finished and not pilot.begun(variant):
+    if not finished and not begun:
         checks = [
             _calls("check", table, [check_prompt(tokens)], 0, table.max_tokens, 0, prices[name])
             for name, table, tokens in checked(settings)
         ]
         calls = [*checks, *calls]
     run = finished.id if finished else ""
-    return Forecast(len(questions), tuple(calls), run, unknown, ungraded, others, uncounted)
+    return Forecast(len(pilot.questions), tuple(calls), run, unknown, ungraded, others, uncounted)
 
 
 def _embeds_elsewhere(settings: Settings) -> bool:

@@ -39,7 +39,7 @@ from .corpus.passages import Splitter, split_documents
 from .corpus.questions import QuestionSet, read_questions
 from .corpus.tickets import Imported, import_questions
 from .errors import DataError, ModelError, StaleError
-from .evaluation import grade, run_eval, unreadable
+from .evaluation import grade, keep_unreadable, run_eval, unreadable_of
 from .files import read_jsonl, write_jsonl
 from .identity import fingerprint
 from .lock import lock_criteria, read_lock
@@ -317,10 +317,10 @@ class Pilot:
         questions, judge = self.questions, judge_of(settings, cache)
         graded_by = settings.deciding("judge")["judge"]
         if known := self._finished(print_id):
-            same = known.info.get("judge") == graded_by
-            stands = unreadable(known, questions) if same else {}
+            stands = unreadable_of(known, graded_by, questions)
             fresh = grade([q for q in questions if q.id not in stands], known.answers, judge, at_once(settings.judge))
             verdicts = {i: v for i in known.answers if (v := stands.get(i) or fresh.get(i))}
+            keep_unreadable(replace(known, verdicts=verdicts), graded_by, questions)
             return replace(known, verdicts=verdicts, info={**known.info, "judge": graded_by})
         check_accepted(self._accepted, self._index_key)
         built = self.build(variant)

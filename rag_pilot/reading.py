@@ -18,10 +18,11 @@ from .grading.desk import Desk
 from .grading.form_parts import Texts, texts
 from .grading.items import REPEATS, Item, ShownPassage, missing
 from .grading.labels import LabelStore
+from .identity import fold
 from .ledger import unchanged
 from .pilot import Pilot
 from .records import Answer, Question
-from .results import Result
+from .results import Result, askers_only
 
 if TYPE_CHECKING:
     from IPython.display import HTML
@@ -142,8 +143,9 @@ def _item(result: Result, question: Question, position: int | None) -> Item:
         doc_title=document.title if document else "",
         doc_link=document.link if document else "",
         doc_updated=document.updated if document else "",
-        doc_groups=document.groups if document else frozenset(),
+        doc_groups=document.groups if document else frozenset({result.pilot.everyone}),
         position=position,
+        needs=() if document else askers_only(question),
     )
 
 
@@ -173,9 +175,10 @@ def expert_form(
     SettingsError for a group that no document has, and for a person without a name.
     """
     table = result.settings.pilot
-    if not groups and annotator in ("", table.annotator):
+    own = fold(annotator).strip() in ("", fold(table.annotator).strip())
+    if own and not groups:
         return _label_form(result.pilot, items(result), language)
-    if not groups or annotator in ("", table.annotator):
+    if own or not groups:
         raise SettingsError(
             f"found annotator={annotator!r}, groups={groups!r}; expected the name of a person other than "
             f'{table.annotator!r} and the groups that she has, such as annotator="M. Reid", groups=["hr"]'

@@ -315,4 +315,4 @@ class Label(Record):
     saved_at: str = ""
 
 
-KINDS = ("label", "repeat", "spot", "adjudicated")
+KINDS = ("label", "repeat", "second", "spot", "adjudicated")

@@ -160,9 +160,8 @@ class Result:
         """Per text that the form shows of an answer, where it is closed to `groups`: who may open it."""
         question, answer = self.by_id[question_id], self.run.answers[question_id]
         shown = [self.built.groups.get(hit["id"], frozenset()) for hit in answer.hits]
-        if question.doc:
-            document = self.documents.get(question.doc)
-            shown.append(document.groups if document else frozenset())
+        document = self.documents.get(question.doc or "")
+        shown += [document.groups] if document else askers_only(question)
         return [may_open for may_open in shown if not may_open & groups]
 
     @cached_property
@@ -286,15 +285,16 @@ class Result:
         """Empty where the pilot's readers may see a question, its reference and its answer; else the groups needed.
 
         They must be able to open every document that the reference names and every passage that the model was shown. A
-        question without a document can itself tell something: there the asker's groups must be the readers' too.
+        question without a document, or whose document is gone, can itself tell something: there the asker's groups must
+        be the readers' too.
         """
         question = self.by_id[question_id]
         answer, readers = self.run.answers[question_id], self.pilot.readers
         needed = [self.documents[d].groups for d in sorted(question.docs) if d in self.documents]
         needed += [self.built.groups.get(h["id"], frozenset()) for h in answer.hits]
         closed = [groups for groups in needed if not groups & readers]
-        own = [] if question.docs else [frozenset({group}) for group in question.groups - readers]
-        return groups_said([*closed, *own])
+        own = () if question.docs & self.documents.keys() else askers_only(question)
+        return groups_said([*closed, *(groups for groups in own if not groups & readers)])
 
     # -- week 2 --------------------------------------------------------------------------------------------------------
 
@@ -330,6 +330,11 @@ class Result:
         elsewhere = self.settings.embedding.kind == "model" and self.settings.retrieval.method != "keyword"
         in_part = ("retrieve", "total") if elsewhere else ()  # questions are embedded before the first is asked
         return stage_times(self.run.answers.values(), self.settings.budgets, self.run.verdicts.values(), in_part)
+
+
+def askers_only(question: Question) -> tuple[frozenset[str], ...]:
+    """Each of the asker's groups: all are needed for a question whose document is not there to say who may open it."""
+    return tuple(frozenset({group}) for group in sorted(question.groups))
 
 
 def groups_said(needed: Iterable[frozenset[str]]) -> str:

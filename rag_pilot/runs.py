@@ -85,13 +85,18 @@ def resume(folder: Path, questions: Sequence[Question], info: Mapping[str, Any])
     if differing := [name for name in ("config", "how") if begun.get(name) != now.get(name)]:
         found = "; ".join(f"{name}: {begun.get(name)}, now {now.get(name)}" for name in differing)
         raise StaleError(f"{folder.name} was begun with another configuration ({found}); start a run of another name")
+    known = {q.id for q in questions}
+    return {a.question_id: a for a in answers_in(folder) if a.question_id in known}
+
+
+def answers_in(folder: Path) -> list[Answer]:
+    """The answers of an interrupted run so far; a half line at the end is cut off, its question is asked again."""
     path = folder / "answers.jsonl"
     if not path.exists():
-        return {}
-    with path.open("a+b") as file:  # after an interrupted write the half line is asked again
+        return []
+    with path.open("a+b") as file:
         cut_half_line(path, file)
-    known = {q.id for q in questions}
-    return {a.question_id: a for a in read_records(path, Answer.from_json) if a.question_id in known}
+    return read_records(path, Answer.from_json)
 
 
 def read_info(folder: Path) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A second person reads some of the answers that the expert has read, blind: how far they agree, and what to settle.
 
-Her labels count nowhere: the annotator's do, until both have settled an answer by one more label (`adjudicated`). How
-good either of them is is not known here.
+Her labels are of kind `second` and count nowhere: the annotator's do, until both have settled an answer by one more
+label (`adjudicated`). How good either of them is is not known here.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from .errors import DataError
 from .grading.agreement import cohen_kappa
 from .grading.labels import counting
+from .identity import fold
 from .reading import form_for, items, say, sentence
 from .records import Label
 from .results import Result
@@ -63,7 +64,7 @@ def second_reading(result: Result) -> Second:
     hers = [i for i in result.to_read if i in own]
     done, wanted = result.labelled
     drawn = set(random.Random(seed + 2).sample(hers, min(READS, len(hers)))) if done == wanted else set()
-    others = {line.question_id: line for line in now if line.kind == "label" and line.annotator != main}
+    others = {line.question_id: line for line in now if line.kind == "second" and line.annotator != main}
     return Second(
         tuple(i for i in hers if i in drawn),
         {i: (own[i], others[i]) for i in hers if i in others},
@@ -82,13 +83,13 @@ def second_form(result: Result, annotator: str, groups: Collection[str] = (), la
     DataError where the person is the annotator herself or has no name.
     """
     main = result.settings.pilot.annotator
-    if not annotator.strip() or annotator == main:
+    if fold(annotator).strip() in ("", fold(main).strip()):
         raise DataError(f"found annotator={annotator!r}; expected the name of a second person, who is not {main!r}")
     drawn = second_reading(result).drawn
     if not drawn:
         done, wanted = result.labelled
         return sentence(say(result.pilot, language)["second_later"].format(done, wanted))
-    found = [item for item in items(result) if item.question_id in drawn]
+    found = [replace(item, kind="second") for item in items(result) if item.question_id in drawn]
     return form_for(result, found, language, annotator, groups)
 
 

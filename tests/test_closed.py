@@ -3,6 +3,7 @@
 import json
 import shutil
 import tempfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -85,6 +86,31 @@ def test_the_form_for_somebody_else_holds_just_what_is_closed_to_the_annotator(t
     append_jsonl(result.pilot.data / "labels.jsonl", labelled(result, "q3", "Hanna"))
     again = expert_form(Ledger(result.pilot).result(()), annotator="Hanna", groups=["hr"])
     assert again.session.progress() == (1, 1)  # resumed
+
+
+def test_of_several_who_read_a_closed_answer_the_last_counts(tmp_path: Path) -> None:
+    result = result_of(tmp_path)
+    for who, said in (("Hanna", "correct"), ("Ivo", "wrong")):
+        append_jsonl(result.pilot.data / "labels.jsonl", replace(labelled(result, "q3", who), label=said))
+    after = Ledger(result.pilot).result(())
+    assert after.graded["q3"].label == "wrong" and "Ivo" in after.headline.words and "Hanna" not in after.headline.words
+
+
+@pytest.mark.parametrize(("groups", "closed"), [("[]", {}), ('["hr"]', {"q6": "hr"})])
+def test_an_expected_document_that_is_not_there_closes_an_answer_only_by_its_askers_groups(
+    tmp_path: Path, groups: str, closed: dict[str, str]
+) -> None:
+    pilot = tiny_pilot(tmp_path)
+    path = pilot.data / "questions.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    moved = [x.replace('"travel", "groups": []', f'"hotels", "groups": {groups}') if '"q6"' in x else x for x in lines]
+    path.write_text("".join(moved))
+    pilot = Pilot.open("tiny", tmp_path)
+    pilot.lock_acceptance()
+    result = Ledger(pilot).result(())
+    assert {i: needed for i, needed in result.closed.items() if i == "q6"} == closed
+    assert ("q6" in {item.question_id for item in expert_form(result).session.queue}) == (not closed)
+    assert bool(result.hidden("q6")) == bool(closed)
 
 
 def test_where_nothing_is_closed_a_sentence_stands_in_place_of_that_form(tmp_path: Path) -> None:

@@ -251,6 +251,42 @@ def test_a_reranker_and_scores_by_a_model_are_told_and_not_called(endpoint: Endp
     assert "rerank-model): at most 6 calls" in shown and "at most 36 calls" in shown
 
 
+def test_what_failed_for_good_in_a_run_that_was_begun_is_foretold_as_little_as_it_is_asked(
+    endpoint: Endpoint, tmp_path: Path
+) -> None:
+    def decide(sent: dict[str, Any]) -> Step:
+        if kind_of(sent) == "answer" and "leave a year" in sent["messages"][0]["content"].rpartition("Question:")[2]:
+            return 200, completion("25", "content_filter"), {}
+        if kind_of(sent) == "answer" and "hotel" in sent["messages"][0]["content"].rpartition("Question:")[2]:
+            return 400, {"error": {"message": "odd"}}, {}
+        return helpful(sent)
+
+    endpoint.decide = decide
+    pilot_with(endpoint, tmp_path, "answer")
+    for _ in range(2):
+        assert not Pilot.open("tiny", tmp_path).run().info["complete"]
+    found = rows(forecast(Pilot.open("tiny", tmp_path)))["answer"]
+    endpoint.calls.clear()
+    Pilot.open("tiny", tmp_path).run()
+    assert found.asked == len(endpoint.calls) == 1
+
+
+def test_another_judge_whose_replies_cannot_be_read_is_asked_once_for_a_run_that_stands(
+    endpoint: Endpoint, tmp_path: Path
+) -> None:
+    endpoint.decide = helpful
+    pilot_with(endpoint, tmp_path, "answer").run()
+    endpoint.decide = lambda sent: helpful(sent) if kind_of(sent) != "judge" else (200, completion("hm"), {})
+    pilot_with(endpoint, tmp_path, "judge")
+    endpoint.calls.clear()
+    first = Pilot.open("tiny", tmp_path).run()
+    assert len(endpoint.calls) == 2 * sum(v.by != "rule" for v in first.verdicts.values()) > 0
+    endpoint.calls.clear()
+    assert rows(forecast(Pilot.open("tiny", tmp_path)))["judge"].asked == 0
+    assert Pilot.open("tiny", tmp_path).run().verdicts == first.verdicts
+    assert endpoint.calls == []
+
+
 def test_an_unreadable_verdict_is_not_paid_for_again_until_its_expected_answer_is_amended(
     endpoint: Endpoint, tmp_path: Path
 ) -> None:

@@ -75,7 +75,7 @@ def test_the_last_line_of_each_key_counts(lines: list[Label]) -> None:
     ("change", "said"),
     [
         ({"label": "Correct"}, "label is 'Correct', expected one of correct, partly, wrong, declined"),
-        ({"kind": "second"}, "kind is 'second'"),
+        ({"kind": "third"}, "kind is 'third'"),
         ({"cause": "tired"}, "cause is 'tired'"),
         ({"annotator": " "}, "annotator is ' '"),
         ({"answer_sha": ""}, "answer_sha is ''"),

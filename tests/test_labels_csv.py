@@ -255,6 +255,23 @@ def test_a_label_given_in_the_form_since_the_export_is_not_overwritten(store, tm
     assert saved(store)[-1] == ("q2", "correct")
 
 
+def test_a_label_that_was_taken_back_since_the_export_does_not_come_back(store, tmp_path):
+    times = {"shown_at": "2026-09-15T14:03:11+02:00", "saved_at": "2026-09-15T14:03:20+02:00"}
+    given = store.add(Label("q2", ITEMS[1].answer_sha, "Maud", "wrong", **times))
+    export(store, tmp_path / "out.csv")
+    store.retract(given)
+    done = back(store, tmp_path / "out.csv")
+    assert "q2: its label was taken back after this file was exported" in done.refused[0].reason
+    assert store.counting() == []
+
+
+def test_a_correct_answer_whose_reference_is_wrong_comes_back_as_it_went(store, tmp_path):
+    store.add(Label("q2", ITEMS[1].answer_sha, "Maud", "correct", cause="reference_wrong"))
+    export(store, tmp_path / "out.csv")
+    done = back(store, tmp_path / "out.csv")
+    assert (done.refused, done.unchanged) == ((), 1)
+
+
 def test_a_file_with_labels_in_it_is_not_written_over(rows, store, tmp_path):
     with pytest.raises(DataError, match="exists and may hold labels"):
         export(store, tmp_path / "out.csv")

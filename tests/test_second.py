@@ -29,6 +29,10 @@ def say(label: Label, said: str) -> Label:
     return replace(label, label=said)
 
 
+def second(result: Result, question: str, said: str) -> Label:
+    return replace(labelled(result, question, "Ann"), label=said, kind="second")
+
+
 def whole(root: Path) -> Result:
     """The sample read by Maud, q3 by Hanna, who alone may."""
     result = result_of(root)
@@ -53,10 +57,13 @@ def test_the_second_person_is_shown_no_label_and_hers_count_nowhere(tmp_path: Pa
     assert all(form.session.saved(item) is None for item in form.session.queue)  # Maud's are not hers
     assert form.session.progress() == (0, READS)
     before = result.headline
-    other = [say(labelled(result, i, "Ann"), "wrong") for i in second_reading(result).drawn]
+    other = [second(result, i, "wrong") for i in second_reading(result).drawn]
     after = both(result, *other)
     assert after.headline == before and after.graded == result.graded
     assert expert_form(after).session.progress() == expert_form(result).session.progress()
+    i = second_reading(result).drawn[0]
+    taken_back = both(result, replace(labelled(result, i, "Maud"), label=None))
+    assert taken_back.graded[i].by != "expert" and i not in taken_back.expert.current
 
 
 def test_how_far_two_people_agree_is_counted_over_what_both_read(tmp_path: Path) -> None:
@@ -68,7 +75,7 @@ def test_how_far_two_people_agree_is_counted_over_what_both_read(tmp_path: Path)
     after = both(
         result,
         *(say(labelled(result, i, "Maud"), label) for i, label in zip(drawn, mine, strict=True)),
-        *(say(labelled(result, i, "Ann"), label) for i, label in zip(drawn, said, strict=True)),
+        *(second(result, i, label) for i, label in zip(drawn, said, strict=True)),
     )
     found = second_reading(after)
     assert (len(found.pairs), found.agreed) == (READS, sum(a == b for a, b in zip(mine, said, strict=True)))
@@ -80,9 +87,9 @@ def test_how_far_two_people_agree_is_counted_over_what_both_read(tmp_path: Path)
 
 def test_what_both_settle_counts_and_only_what_they_label_differently_is_asked(tmp_path: Path) -> None:
     result = whole(tmp_path)
-    first, second = second_reading(result).drawn[:2]
+    first, other = second_reading(result).drawn[:2]
     assert "nobody" not in settling_form(result).data and "differently" in settling_form(result).data
-    after = both(result, say(labelled(result, first, "Ann"), "wrong"), say(labelled(result, second, "Ann"), "correct"))
+    after = both(result, second(result, first, "wrong"), second(result, other, "correct"))
     form = settling_form(after)
     assert [(item.question_id, item.kind) for item in form.session.queue] == [(first, "adjudicated")]
     assert after.graded[first].label == "correct"
@@ -96,7 +103,7 @@ def test_what_both_settle_counts_and_only_what_they_label_differently_is_asked(t
     assert settling_form(settled).session.progress() == (1, 1)  # she can go back to it
 
 
-@pytest.mark.parametrize("name", ["", " ", "Maud"])
+@pytest.mark.parametrize("name", ["", " ", "Maud", "maud", "Maud "])
 def test_the_second_person_is_another_one(tmp_path: Path, name: str) -> None:
     with pytest.raises(DataError, match="the name of a second person, who is not 'Maud'"):
         second_form(result_of(tmp_path), name)

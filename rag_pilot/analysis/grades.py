@@ -49,8 +49,8 @@ def expert_labels(labels: Iterable[Label], answers: Mapping[str, Answer], main: 
     """The label of a person that counts for each answer, from the lines of an append-only store in their order.
 
     By question, text, annotator and kind the last line counts, and a line without a label retracts it. `adjudicated`
-    replaces `label`; `repeat` and `spot` never count. Where two annotators read one answer, the one named `main`
-    counts.
+    replaces `label`; `repeat`, `second` and `spot` never count. Where several persons labelled one answer, the one
+    named `main` counts, and where she did not, because it is closed to her, the last of the others.
     """
     last: dict[tuple[str, str, str, str], Label] = {}
     for label in labels:
@@ -80,7 +80,7 @@ def _counting(read: Sequence[Label], main: str | None) -> Label:
     adjudicated = [label for label in read if label.kind == "adjudicated"]
     if adjudicated:
         return adjudicated[-1]
-    own = [label for label in read if label.annotator == main] or list(read)
+    own = [label for label in read if label.annotator == main] or (list(read) if main is None else [read[-1]])
     if len(own) > 1:
         names = ", ".join(sorted(label.annotator for label in own))
         raise DataError(

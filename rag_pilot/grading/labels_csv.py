@@ -20,7 +20,7 @@ from ..corpus.exports import LeftOut, Row, read_export
 from ..errors import DataError
 from ..files import write_text
 from ..identity import fold
-from ..records import LABELS, Label
+from ..records import LABELS, OF_REFERENCE, Label
 from .items import Groups, Item, in_order, missing
 from .labels import LabelStore, counting, fault_of
 
@@ -242,7 +242,7 @@ def _label(row: Row, columns: Mapping[str, str], item: Item, annotator: str, see
     )
     if fault := fault_of(label):
         raise ValueError(fault)
-    if label.label == "correct" and label.cause:
+    if label.label == "correct" and label.cause not in ("", OF_REFERENCE):
         raise ValueError(f"cause is {label.cause!r}, though the label is correct; empty it, or change the label")
     return label
 
@@ -260,7 +260,9 @@ def _check_nothing_lost(label: Label, before: Label | None) -> None:
 
 
 def _check_not_newer(saved_at: str, before: Label | None) -> None:
-    """A label that the form saved after the export is not overwritten by what the file held before."""
+    """A label that the form saved, or took back, after the export is not overwritten by what the file held before."""
+    if saved_at and not before:
+        raise ValueError("its label was taken back after this file was exported; export again, or give it in the form")
     if before and before.shown_at and before.saved_at != saved_at:
         raise ValueError(
             f"the form saved {before.label!r} after this file was exported; export again, or change it in the form"
