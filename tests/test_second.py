@@ -56,6 +56,11 @@ def test_the_second_person_is_shown_no_label_and_hers_count_nowhere(tmp_path: Pa
     assert {item.question_id for item in form.session.queue} == set(second_reading(result).drawn)
     assert all(form.session.saved(item) is None for item in form.session.queue)  # Maud's are not hers
     assert form.session.progress() == (0, READS)
+    form.session.shown()
+    form.session.clock = lambda at=form.session.clock: at().replace(year=2030)  # read for long enough
+    form.session.label("wrong")
+    line = Ledger(result.pilot).result(()).all_labels[-1]
+    assert (line.annotator, line.kind, line.label) == ("Ann", "second", "wrong")
     before = result.headline
     other = [second(result, i, "wrong") for i in second_reading(result).drawn]
     after = both(result, *other)
