@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,16 +17,18 @@ from typing import TYPE_CHECKING, Any
 from .analysis.grades import judge_label
 from .analysis.sample import needs_person
 from .analysis.shares import Share
+from .building import SEARCHING, Variant
 from .errors import DataError
-from .files import read_text, write_text
+from .files import read_records, read_text, write_text
 from .grading.agreement import AGREEMENT_ABOVE
 from .grading.items import Item, missing
 from .grading.labels import LabelStore
 from .grading.production import Production, Served, item_of
 from .pilot import Pilot
 from .reading import say, sentence, spot_form, spot_items
-from .records import LABELS, Record
+from .records import LABELS, Answer, Question, Record
 from .results import Result
+from .runs import open_run
 from .stored import stored_result, stored_runs
 
 if TYPE_CHECKING:
@@ -40,7 +42,8 @@ SEVERITY = {label: place for place, label in enumerate(LABELS[:3])}
 
 @dataclass(frozen=True)
 class Draw(Record):
-    """One spot check as it was drawn: `of` answers could be drawn, `closed` more the annotator may not open.
+    """One spot check as it was drawn: `of` answers could be drawn, `closed` more the annotator may not open, and of
+    `gone` more the question or a text that was shown is gone.
 
     `run` is empty for answers of a file, which are kept whole in `served`; `drawn` is (id, answer_sha) of each.
     """
@@ -54,6 +57,7 @@ class Draw(Record):
     closed: int
     drawn: tuple[tuple[str, str], ...]
     run: str = ""
+    gone: int = 0
     left_out: int = 0  # rows of the file that could not be read
     served: tuple[Mapping[str, Any], ...] = ()
 
@@ -77,7 +81,7 @@ class SpotCheck:
 
     @property
     def closed(self) -> int:
-        """Unread answers that she may no longer open, or that are gone with their run."""
+        """Unread answers that she may no longer open, or whose question, text or run is gone."""
         return len(self.draw.drawn) - len(self.rows) - self.waiting
 
     @property
@@ -123,10 +127,11 @@ def draw_from_run(result: Result, n: int) -> Draw:
     read = {*result.to_read, *result.expert.current}
     needed = [q.id for q in result.questions if needs_person(q, result.run.answers[q.id]) and q.id not in read]
     found = spot_items(result, needed)
-    name = result.run.id
-    return _open(result.pilot, name) or _draw(
-        result.pilot, name, found, n, "no answer that needs a person is unread and open to the annotator", run=name
-    )
+    none = "no answer that needs a person is unread and open to the annotator"
+    name, gone = result.run.id, len(needed) - len(found)
+    if gone:
+        none += f"; of {gone} the question or a text that was shown is gone since: run again"
+    return _open(result.pilot, name) or _draw(result.pilot, name, found, n, none, run=name, gone=gone)
 
 
 def draw_from_file(pilot: Pilot, served: Production, n: int) -> Draw:
@@ -169,6 +174,7 @@ def _draw(
     none: str,
     *,
     run: str = "",
+    gone: int = 0,
     left_out: int = 0,
     served: Mapping[str, Any] | None = None,
 ) -> Draw:
@@ -193,6 +199,7 @@ def _draw(
         closed=len(fresh) - len(pool),
         drawn=tuple((i, pool[i]) for i in chosen),
         run=run,
+        gone=gone,
         left_out=left_out,
         served=tuple(served[i] for i in chosen) if served else (),
     )
@@ -207,9 +214,9 @@ def _draw(
 def review_items(pilot: Pilot, draw: Draw) -> list[Item]:
     """The answers of a draw as the form shows them, under the access files as they stand now."""
     if draw.run:
-        if draw.run not in stored_runs(pilot):
+        result = _opened(pilot, draw)
+        if result is None:
             return []
-        result = stored_result(pilot, draw.run)
         texts_now = {i: result.run.answers[i].sha for i, _ in draw.drawn if i in result.run.answers}
         return spot_items(result, [i for i, sha in draw.drawn if texts_now.get(i) == sha])
     documents = {d.id: d for d in pilot.documents().documents}
@@ -238,8 +245,27 @@ def check_of(pilot: Pilot, draw: Draw) -> SpotCheck:
     unread = [item for item in review_items(pilot, draw) if (item.question_id, item.answer_sha) not in hers]
     judged: dict[str, str | None] = {}
     gone = bool(draw.run) and draw.run not in stored_runs(pilot)
-    if draw.run and read and not gone:
-        result = stored_result(pilot, draw.run)
-        judged = {i: judge_label(result.run.answers[i], result.verdicts.get(i)) for i, _ in read}
+    if read and (result := _opened(pilot, draw)):
+        run = result.run
+        judged = {i: judge_label(run.answers[i], run.verdicts.get(i)) for i, _ in read if i in run.answers}
     rows = tuple((i, label, judged.get(i)) for i, label in read)
     return SpotCheck(draw, rows, sum(not missing(item, groups) for item in unread), gone)
+
+
+def _opened(pilot: Pilot, draw: Draw) -> Result | None:
+    """The run of a draw, its questions those that the set still has; None where there is none on disk."""
+    folder = stored_runs(pilot).get(draw.run)
+    if folder is None:
+        return None
+    questions = tuple(pilot.questions)
+    known = {q.id for q in questions}
+    answers = read_records(folder / "answers.jsonl", Answer.from_json)
+    removed = [Question(a.question_id, "") for a in answers if a.question_id not in known]
+    if not removed:
+        return stored_result(pilot, draw.run)
+    run = open_run(folder, [*questions, *removed])  # which refuses answers to questions that it is not told of
+    asked = tuple(q for q in run.questions if q.id in known)
+    config = run.info.get("config", {})
+    set_ = {f"{t}.{k}": v for t in ("passages", *SEARCHING, "answer") for k, v in config.get(t, {}).items()}
+    variant = Variant(pilot.settings.changed(set_), tuple(config.get("changes", ())))
+    return Result(pilot, replace(run, questions=asked), pilot.build(variant))

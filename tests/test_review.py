@@ -19,6 +19,7 @@ from rag_pilot.records import Label
 from rag_pilot.reporting import tables
 from rag_pilot.results import Result
 from rag_pilot.review import Draw, SpotCheck, check_of, draw_from_file, draw_from_run, draws, review_form, spot_checks
+from rag_pilot.stored import stored_result
 
 SHOWN = "2026-02-05T10:00:00+01:00"
 
@@ -259,6 +260,69 @@ def test_the_form_is_for_the_person_for_whom_it_was_drawn(result, pilot):
 def test_nothing_drawn_is_a_sentence_and_no_form(pilot):
     assert "rag-pilot review" in review_form(pilot).data
     assert repr(tables.review(spot_checks(pilot))) == "No spot check was drawn."
+
+
+# -- what is gone since it was drawn -----------------------------------------------------------------------------------
+
+
+def later(pilot: Pilot) -> Pilot:
+    return Pilot.open("tiny", pilot.data.parent.parent)
+
+
+def edit(pilot: Pilot, document: str, old: str, new: str) -> None:
+    path = pilot.data / "documents" / f"{document}.md"
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+
+
+def drop_question(pilot: Pilot, id_: str) -> None:
+    path = pilot.data / "questions.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if f'"{id_}"' not in line), encoding="utf-8")
+
+
+def test_an_answer_whose_document_was_edited_is_gone_and_blocks_neither_form_nor_next_draw(result, pilot):
+    draw = draw_from_run(result, 15)
+    edit(pilot, "travel", "taxi", "cab")
+    now = later(pilot)
+    (check,) = spot_checks(now)
+    assert (check.waiting, check.closed, check.done) == (0, 2, True)
+    assert review_form(now).session.queue == []
+    with pytest.raises(DataError, match="nothing to draw"):
+        draw_from_run(stored_result(now, draw.run), 15)
+
+
+def test_what_is_gone_is_not_drawn_and_is_counted(result, pilot):
+    edit(pilot, "salaries", "Band 7 pays", "Band 7 earns")
+    draw = draw_from_run(stored_result(later(pilot), result.run.id), 15)
+    assert sorted(i for i, _ in draw.drawn) == ["q2", "q6"]
+    assert (draw.of, draw.closed, draw.gone) == (2, 0, 1)
+    assert "1 more rests on a text that is gone" in repr(tables.review([check_of(pilot, draw)]))
+
+
+def test_a_removed_document_is_gone_and_its_read_answers_keep_their_labels(result, pilot):
+    draw = draw_from_run(result, 15)
+    say(pilot, draw, "wrong")
+    (pilot.data / "documents" / "travel.md").unlink()
+    (check,) = spot_checks(later(pilot))
+    assert (len(check.rows), check.waiting, check.closed) == (1, 0, 1)
+    assert check.judged == [(draw.drawn[0][0], "wrong", result.verdicts[draw.drawn[0][0]].label)]
+
+
+def test_a_removed_question_closes_its_own_answer_alone(result, pilot):
+    draw_from_run(result, 15)
+    drop_question(pilot, "q2")
+    now = later(pilot)
+    (check,) = spot_checks(now)
+    assert (check.waiting, check.closed) == (1, 1)
+    assert [i.question_id for i in review_form(now).session.queue] == ["q6"]
+
+
+def test_a_question_removed_after_its_answer_was_read_keeps_what_both_said(result, pilot):
+    draw = draw_from_run(result, 15)
+    say(pilot, draw, "wrong", "correct")
+    before = spot_checks(pilot)[0].rows
+    drop_question(pilot, "q2")
+    assert spot_checks(later(pilot))[0].rows == before
 
 
 # -- the command -------------------------------------------------------------------------------------------------------
