@@ -224,11 +224,12 @@ def review_items(pilot: Pilot, draw: Draw) -> list[Item]:
 
 
 def review_form(pilot: Pilot, language: str = "") -> LabelForm | HTML:
-    """The form over the last draw of `rag-pilot review`; a sentence where nothing was drawn."""
+    """The form over the newest draw of which an answer waits, else the last one; a sentence where nothing was drawn."""
     found = draws(pilot)
     if not found:
         return sentence(say(pilot, language)["no_draw"])
-    return spot_form(pilot, review_items(pilot, found[-1]), found[-1].annotator, language)
+    shown = next((draw for draw in reversed(found) if not check_of(pilot, draw).done), found[-1])
+    return spot_form(pilot, review_items(pilot, shown), shown.annotator, language)
 
 
 def spot_checks(pilot: Pilot) -> list[SpotCheck]:

@@ -325,6 +325,17 @@ def test_a_question_removed_after_its_answer_was_read_keeps_what_both_said(resul
     assert spot_checks(later(pilot))[0].rows == before
 
 
+def test_a_new_draw_that_is_read_does_not_hide_an_older_one_that_is_not(result, pilot):
+    older = draw_from_run(result, 15)
+    newer = draw_from_file(pilot, read_production(real(pilot)), 2)
+    ids = {i for i, _ in newer.drawn}
+    assert {i.question_id for i in review_form(pilot).session.queue} == ids
+    say(pilot, newer, "correct", "correct")
+    assert {i.question_id for i in review_form(pilot).session.queue} == {i for i, _ in older.drawn}
+    say(pilot, older, "correct", "correct")
+    assert {i.question_id for i in review_form(pilot).session.queue} == ids
+
+
 # -- the command -------------------------------------------------------------------------------------------------------
 
 
