@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -187,10 +189,16 @@ def _draw(
     pool = {item.question_id: item.answer_sha for item in fresh if not missing(item, groups)}
     if not pool:
         raise DataError(f"{source}: nothing to draw: {none}")
-    seed = table.seed + len(before)
+    number = 1 + max((int(led[0]) for draw in before if (led := re.match("[0-9]+", draw.name))), default=0)
+    name = f"{number:03}-{Path(source).stem}"
+    path = pilot.data / "reviews" / f"{name}.json"
+    if path.exists():
+        raise DataError(f"{path}: stands here already, and the draw in it has another name; move the file elsewhere")
+    used = {draw.seed for draw in before}
+    seed = next(seed for seed in count(table.seed + number - 1) if seed not in used)
     chosen = random.Random(seed).sample(sorted(pool), min(n, len(pool)))
     draw = Draw(
-        name=f"{len(before) + 1:03}-{Path(source).stem}",
+        name=name,
         date=date.today().isoformat(),
         annotator=table.annotator,
         source=source,
@@ -204,7 +212,7 @@ def _draw(
         served=tuple(served[i] for i in chosen) if served else (),
     )
     text = json.dumps(draw.as_json(), ensure_ascii=False, indent=1, allow_nan=False)
-    write_text(pilot.data / "reviews" / f"{draw.name}.json", text + "\n")
+    write_text(path, text + "\n")
     return draw
 
 

@@ -336,6 +336,43 @@ def test_a_new_draw_that_is_read_does_not_hide_an_older_one_that_is_not(result, 
     assert {i.question_id for i in review_form(pilot).session.queue} == ids
 
 
+def test_a_draw_whose_file_was_removed_frees_neither_name_nor_seed_of_a_later_one(pilot):
+    served = read_production(real(pilot))
+    made = []
+    for _ in range(2):
+        made.append(draw_from_file(pilot, served, 2))
+        say(pilot, made[-1], "correct", "correct")
+    folder = pilot.data / "reviews"
+    (folder / f"{made[0].name}.json").unlink()
+    kept = (folder / f"{made[1].name}.json").read_bytes()
+    third = draw_from_file(pilot, served, 2)
+    assert third.name == "003-real"
+    assert third.seed not in [draw.seed for draw in made]
+    assert (folder / f"{made[1].name}.json").read_bytes() == kept
+
+
+def test_a_seed_of_pilot_toml_that_was_lowered_repeats_no_draws_seed(pilot):
+    path = pilot.data / "pilot.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("[pilot]", "[pilot]\nseed = 8"), encoding="utf-8")
+    first = draw_from_file(later(pilot), read_production(real(pilot)), 2)
+    say(pilot, first, "correct", "correct")
+    path.write_text(text.replace("[pilot]", "[pilot]\nseed = 7"), encoding="utf-8")
+    assert (first.seed, draw_from_file(later(pilot), read_production(real(pilot)), 2).seed) == (8, 9)
+
+
+def test_a_file_that_stands_where_a_draw_would_is_not_overwritten(pilot):
+    served = read_production(real(pilot))
+    first = draw_from_file(pilot, served, 2)
+    say(pilot, first, "correct", "correct")
+    folder = pilot.data / "reviews"
+    copy = shutil.copy(folder / "001-real.json", folder / "002-real.json")
+    before = Path(copy).read_bytes()
+    with pytest.raises(DataError, match=r"002-real\.json: stands here already"):
+        draw_from_file(pilot, served, 2)
+    assert Path(copy).read_bytes() == before
+
+
 # -- the command -------------------------------------------------------------------------------------------------------
 
 
