@@ -8,6 +8,7 @@ answer may hold what that asker alone may know. Nothing is known here of judges 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,8 @@ EXPECTED = (
     'one object a line: {"question": ..., "answer": ..., "groups": [of the asker], and as far as known "id": ..., '
     '"documents": [ids], "passages": [{"doc": id, "text": ...}]}'
 )
+
+READ = ("id", "question", "answer", "groups", "documents", "passages")
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,9 @@ def _lines(path: Path, encoding: str | None) -> tuple[str, str, Rows, list[LeftO
 def _table(path: Path, encoding: str | None) -> tuple[str, str, Rows, list[LeftOut]]:
     export = read_export(path, encoding)
     names = {column: folded_name(column) for column in export.columns}
+    for name in READ:  # a name that stands again was numbered
+        if len(twins := [c for c in export.columns if folded_name(re.sub(r" \(\d+\)$", "", c)) == name]) > 1:
+            raise DataError(f"{path}: the columns {', '.join(twins)} all mean {name}; keep one")
     if lacking := [name for name in ("question", "answer") if name not in names.values()]:
         raise DataError(
             f"{path}: no column {' and no column '.join(lacking)}; the columns are {', '.join(export.columns)}. "
