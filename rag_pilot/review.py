@@ -163,8 +163,9 @@ def draws(pilot: Pilot) -> list[Draw]:
 
 
 def _open(pilot: Pilot, source: str) -> Draw | None:
-    """The last draw of this source, if an answer of it waits."""
-    last = next((draw for draw in reversed(draws(pilot)) if draw.source == source), None)
+    """The annotator's last draw of this source, if an answer of it waits."""
+    key = source, pilot.settings.pilot.annotator
+    last = next((draw for draw in reversed(draws(pilot)) if (draw.source, draw.annotator) == key), None)
     return last if last and not check_of(pilot, last).done else None
 
 
@@ -183,7 +184,9 @@ def _draw(
     if n < 1:
         raise DataError(f"{n} answers cannot be drawn; expected 1 or more, such as 15")
     table, before = pilot.settings.pilot, draws(pilot)
-    known = {tuple(one) for draw in before for one in draw.drawn}
+    spots = [label for label in LabelStore(pilot.data / "labels.jsonl").counting() if label.kind == "spot"]
+    known = {(label.question_id, label.answer_sha) for label in spots}  # by whomever; what waits for another does not
+    known |= {one for draw in before if draw.annotator == table.annotator for one in draw.drawn}
     fresh = [item for item in items if (item.question_id, item.answer_sha) not in known]
     groups = pilot.annotator_groups
     pool = {item.question_id: item.answer_sha for item in fresh if not missing(item, groups)}
@@ -232,11 +235,21 @@ def review_items(pilot: Pilot, draw: Draw) -> list[Item]:
 
 
 def review_form(pilot: Pilot, language: str = "") -> LabelForm | HTML:
-    """The form over the newest draw of which an answer waits, else the last one; a sentence where nothing was drawn."""
-    found = draws(pilot)
+    """The form over the annotator's newest draw of which an answer waits, else over the last one.
+
+    A sentence where nothing was drawn, or the last draw was made for somebody else.
+    """
+    found, annotator = draws(pilot), pilot.settings.pilot.annotator
     if not found:
         return sentence(say(pilot, language)["no_draw"])
-    shown = next((draw for draw in reversed(found) if not check_of(pilot, draw).done), found[-1])
+    hers = (draw for draw in reversed(found) if draw.annotator == annotator)
+    shown = next((draw for draw in hers if not check_of(pilot, draw).done), found[-1])
+    if shown.annotator != annotator:
+        return sentence(
+            f"The spot check {shown.name} was drawn for {shown.annotator}, and pilot.toml names {annotator}: for her "
+            f'to read it, put annotator = "{shown.annotator}" with her annotator_groups back; for {annotator} to read '
+            "one, draw anew with `rag-pilot review`."
+        )
     return spot_form(pilot, review_items(pilot, shown), shown.annotator, language)
 
 

@@ -250,13 +250,6 @@ def test_a_run_that_is_gone_is_said_and_stops_nothing(result, pilot):
     assert review_form(pilot).session.queue == []
 
 
-def test_the_form_is_for_the_person_for_whom_it_was_drawn(result, pilot):
-    draw_from_run(result, 15)
-    path = pilot.data / "pilot.toml"
-    path.write_text(path.read_text(encoding="utf-8").replace("Maud", "Judith"), encoding="utf-8")
-    assert review_form(Pilot.open("tiny", pilot.data.parent.parent)).session.annotator == "Maud"
-
-
 def test_nothing_drawn_is_a_sentence_and_no_form(pilot):
     assert "rag-pilot review" in review_form(pilot).data
     assert repr(tables.review(spot_checks(pilot))) == "No spot check was drawn."
@@ -371,6 +364,31 @@ def test_a_file_that_stands_where_a_draw_would_is_not_overwritten(pilot):
     with pytest.raises(DataError, match=r"002-real\.json: stands here already"):
         draw_from_file(pilot, served, 2)
     assert Path(copy).read_bytes() == before
+
+
+def renamed(pilot: Pilot, old: str, new: str) -> Pilot:
+    path = pilot.data / "pilot.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    return later(pilot)
+
+
+def test_nobody_reads_a_draw_in_the_name_of_another_and_the_new_annotator_draws_anew(pilot):
+    served = read_production(real(pilot))
+    first = draw_from_file(pilot, served, 12)
+    say(pilot, first, "correct")
+    judith = renamed(pilot, "Maud", "Judith")
+    told = review_form(judith).data
+    assert "001-real was drawn for Maud" in told and "rag-pilot review" in told
+    assert "annotator = &quot;Maud&quot;" in told
+    hers = draw_from_file(judith, served, 15)
+    assert (hers.annotator, hers.name) == ("Judith", "002-real")
+    assert set(hers.drawn) == set(first.drawn[1:])
+    form = review_form(judith)
+    assert (form.session.annotator, len(form.session.queue)) == ("Judith", 11)
+    maud = renamed(pilot, "Judith", "Maud")
+    assert draw_from_file(maud, served, 15) == first
+    form = review_form(maud)
+    assert (form.session.annotator, len(form.session.queue)) == ("Maud", 12)
 
 
 # -- the command -------------------------------------------------------------------------------------------------------
