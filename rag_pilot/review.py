@@ -47,7 +47,8 @@ class Draw(Record):
     """One spot check as it was drawn: `of` answers could be drawn, `closed` more the annotator may not open, and of
     `gone` more the question or a text that was shown is gone.
 
-    `run` is empty for answers of a file, which are kept whole in `served`; `drawn` is (id, answer_sha) of each.
+    `run` is empty for answers of a file, which are kept whole in `served`; `drawn` is (id, answer_sha) of each;
+    an id of a file follows the file's name, such as real.jsonl:7.
     """
 
     name: str
@@ -144,10 +145,9 @@ def draw_from_file(pilot: Pilot, served: Production, n: int) -> Draw:
         f"none of its {len(found)} answers is undrawn and open to {pilot.settings.pilot.annotator}: it must name its "
         f"asker's groups (such as {pilot.everyone}), all of them hers, and no document but those that she may open"
     )
-    name = served.path.name
-    return _open(pilot, name) or _draw(
-        pilot, name, found, n, none, left_out=len(served.left_out), served={a.id: a.as_json() for a in served.answers}
-    )
+    name, left_out = served.path.name, len(served.left_out)
+    rows = {item.question_id: a.as_json() for item, a in zip(found, served.answers, strict=True)}
+    return _open(pilot, name) or _draw(pilot, name, found, n, none, left_out=left_out, served=rows)
 
 
 def draws(pilot: Pilot) -> list[Draw]:

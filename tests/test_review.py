@@ -9,9 +9,11 @@ import pytest
 from tiny import SECRET, run_and_label, tiny_pilot
 
 from rag_pilot.__main__ import main
+from rag_pilot.amending import amendments
 from rag_pilot.analysis.intervals import wilson
 from rag_pilot.errors import DataError
 from rag_pilot.files import append_jsonl
+from rag_pilot.grading.labels import LabelStore
 from rag_pilot.grading.production import read_production
 from rag_pilot.ledger import Ledger
 from rag_pilot.pilot import Pilot
@@ -389,6 +391,21 @@ def test_nobody_reads_a_draw_in_the_name_of_another_and_the_new_annotator_draws_
     assert draw_from_file(maud, served, 15) == first
     form = review_form(maud)
     assert (form.session.annotator, len(form.session.queue)) == ("Maud", 12)
+
+
+def test_an_answer_of_a_file_is_never_taken_for_the_pilots_question_of_the_same_id(result, pilot):
+    path = pilot.data / "real.jsonl"
+    row = {"id": "q1", "question": "Where is the canteen?", "answer": "Upstairs.", "groups": ["all-staff"]}
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    ((id_, sha),) = draw_from_file(pilot, read_production(path), 1).drawn
+    assert id_ == "real.jsonl:q1"
+    form = review_form(pilot)
+    assert [i.question_id for i in form.session.queue] == ["real.jsonl:q1"]
+    label = Label(id_, sha, "Maud", "wrong", "spot", cause="reference_wrong", shown_at=SHOWN, saved_at=SHOWN)
+    LabelStore(pilot.data / "labels.jsonl").add(label)
+    (check,) = spot_checks(pilot)
+    assert (check.done, check.rows) == (True, (("real.jsonl:q1", "wrong", None),))
+    assert amendments(Ledger(pilot).result()) == []
 
 
 # -- the command -------------------------------------------------------------------------------------------------------

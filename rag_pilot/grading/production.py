@@ -85,13 +85,16 @@ def read_production(path: Path, encoding: str | None = None) -> Production:
 
 
 def item_of(answer: Served, documents: Mapping[str, Document], source: str) -> Item:
-    """The answer as the form shows it, under the rights of the documents as they are now; `source` names its draw."""
+    """The answer as the form shows it, under the rights of the documents as they are now.
+
+    `source`, the file's name, stands before its id: a label of it is no label of the pilot's question of that id.
+    """
     cited = read_citations(answer.answer).numbers
     rests = [(p["doc"], p["text"], n in cited) for n, p in enumerate(answer.passages, start=1)]
     given = {p["doc"] for p in answer.passages}
     rests += [(d, documents[d].text if d in documents else "", False) for d in answer.documents if d not in given]
     return Item(
-        question_id=answer.id,
+        question_id=f"{source}:{answer.id}",
         run_id=source,
         answer_sha=answer.sha,
         question=answer.question,
