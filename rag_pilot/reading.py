@@ -119,9 +119,13 @@ def _unread_of_kept(tried: Sequence[Tried]) -> list[tuple[Result, Question]]:
 
 
 def spot_items(result: Result, question_ids: Iterable[str]) -> list[Item]:
-    """The answers to those questions as items of a spot check, which no count reads."""
-    by_id = {q.id: q for q in result.questions}
-    return [replace(_item(result, by_id[i], None), kind="spot") for i in question_ids]
+    """The answers to those questions as items of a spot check, which no count reads.
+
+    Left out are those whose question, or the text of a passage that was shown, is gone.
+    """
+    kept = [i for i in question_ids if i in result.by_id and i in result.run.answers]
+    whole = [i for i in kept if all(hit["id"] in result.built.passages for hit in result.run.answers[i].hits)]
+    return [replace(_item(result, result.by_id[i], None), kind="spot") for i in whole]
 
 
 def _undated(item: Item) -> Item:

@@ -8,25 +8,29 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .analysis.grades import judge_label
 from .analysis.sample import needs_person
 from .analysis.shares import Share
+from .building import SEARCHING, Variant
 from .errors import DataError
-from .files import read_text, write_text
+from .files import read_records, read_text, write_text
 from .grading.agreement import AGREEMENT_ABOVE
 from .grading.items import Item, missing
 from .grading.labels import LabelStore
 from .grading.production import Production, Served, item_of
 from .pilot import Pilot
 from .reading import say, sentence, spot_form, spot_items
-from .records import LABELS, Record
+from .records import LABELS, Answer, Question, Record
 from .results import Result
+from .runs import open_run
 from .stored import stored_result, stored_runs
 
 if TYPE_CHECKING:
@@ -40,9 +44,11 @@ SEVERITY = {label: place for place, label in enumerate(LABELS[:3])}
 
 @dataclass(frozen=True)
 class Draw(Record):
-    """One spot check as it was drawn: `of` answers could be drawn, `closed` more the annotator may not open.
+    """One spot check as it was drawn: `of` answers could be drawn, `closed` more the annotator may not open, and of
+    `gone` more the question or a text that was shown is gone.
 
-    `run` is empty for answers of a file, which are kept whole in `served`; `drawn` is (id, answer_sha) of each.
+    `run` is empty for answers of a file, which are kept whole in `served`; `drawn` is (id, answer_sha) of each;
+    an id of a file follows the file's name, such as real.jsonl:7.
     """
 
     name: str
@@ -54,6 +60,7 @@ class Draw(Record):
     closed: int
     drawn: tuple[tuple[str, str], ...]
     run: str = ""
+    gone: int = 0
     left_out: int = 0  # rows of the file that could not be read
     served: tuple[Mapping[str, Any], ...] = ()
 
@@ -77,7 +84,7 @@ class SpotCheck:
 
     @property
     def closed(self) -> int:
-        """Unread answers that she may no longer open, or that are gone with their run."""
+        """Unread answers that she may no longer open, or whose question, text or run is gone."""
         return len(self.draw.drawn) - len(self.rows) - self.waiting
 
     @property
@@ -123,10 +130,11 @@ def draw_from_run(result: Result, n: int) -> Draw:
     read = {*result.to_read, *result.expert.current}
     needed = [q.id for q in result.questions if needs_person(q, result.run.answers[q.id]) and q.id not in read]
     found = spot_items(result, needed)
-    name = result.run.id
-    return _open(result.pilot, name) or _draw(
-        result.pilot, name, found, n, "no answer that needs a person is unread and open to the annotator", run=name
-    )
+    none = "no answer that needs a person is unread and open to the annotator"
+    name, gone = result.run.id, len(needed) - len(found)
+    if gone:
+        none += f"; of {gone} the question or a text that was shown is gone since: run again"
+    return _open(result.pilot, name) or _draw(result.pilot, name, found, n, none, run=name, gone=gone)
 
 
 def draw_from_file(pilot: Pilot, served: Production, n: int) -> Draw:
@@ -137,10 +145,9 @@ def draw_from_file(pilot: Pilot, served: Production, n: int) -> Draw:
         f"none of its {len(found)} answers is undrawn and open to {pilot.settings.pilot.annotator}: it must name its "
         f"asker's groups (such as {pilot.everyone}), all of them hers, and no document but those that she may open"
     )
-    name = served.path.name
-    return _open(pilot, name) or _draw(
-        pilot, name, found, n, none, left_out=len(served.left_out), served={a.id: a.as_json() for a in served.answers}
-    )
+    name, left_out = served.path.name, len(served.left_out)
+    rows = {item.question_id: a.as_json() for item, a in zip(found, served.answers, strict=True)}
+    return _open(pilot, name) or _draw(pilot, name, found, n, none, left_out=left_out, served=rows)
 
 
 def draws(pilot: Pilot) -> list[Draw]:
@@ -156,8 +163,9 @@ def draws(pilot: Pilot) -> list[Draw]:
 
 
 def _open(pilot: Pilot, source: str) -> Draw | None:
-    """The last draw of this source, if an answer of it waits."""
-    last = next((draw for draw in reversed(draws(pilot)) if draw.source == source), None)
+    """The annotator's last draw of this source, if an answer of it waits."""
+    key = source, pilot.settings.pilot.annotator
+    last = next((draw for draw in reversed(draws(pilot)) if (draw.source, draw.annotator) == key), None)
     return last if last and not check_of(pilot, last).done else None
 
 
@@ -169,22 +177,31 @@ def _draw(
     none: str,
     *,
     run: str = "",
+    gone: int = 0,
     left_out: int = 0,
     served: Mapping[str, Any] | None = None,
 ) -> Draw:
     if n < 1:
         raise DataError(f"{n} answers cannot be drawn; expected 1 or more, such as 15")
     table, before = pilot.settings.pilot, draws(pilot)
-    known = {tuple(one) for draw in before for one in draw.drawn}
+    spots = [label for label in LabelStore(pilot.data / "labels.jsonl").counting() if label.kind == "spot"]
+    known = {(label.question_id, label.answer_sha) for label in spots}  # by whomever; what waits for another does not
+    known |= {one for draw in before if draw.annotator == table.annotator for one in draw.drawn}
     fresh = [item for item in items if (item.question_id, item.answer_sha) not in known]
     groups = pilot.annotator_groups
     pool = {item.question_id: item.answer_sha for item in fresh if not missing(item, groups)}
     if not pool:
         raise DataError(f"{source}: nothing to draw: {none}")
-    seed = table.seed + len(before)
+    number = 1 + max((int(led[0]) for draw in before if (led := re.match("[0-9]+", draw.name))), default=0)
+    name = f"{number:03}-{Path(source).stem}"
+    path = pilot.data / "reviews" / f"{name}.json"
+    if path.exists():
+        raise DataError(f"{path}: stands here already, and the draw in it has another name; move the file elsewhere")
+    used = {draw.seed for draw in before}
+    seed = next(seed for seed in count(table.seed + number - 1) if seed not in used)
     chosen = random.Random(seed).sample(sorted(pool), min(n, len(pool)))
     draw = Draw(
-        name=f"{len(before) + 1:03}-{Path(source).stem}",
+        name=name,
         date=date.today().isoformat(),
         annotator=table.annotator,
         source=source,
@@ -193,11 +210,12 @@ def _draw(
         closed=len(fresh) - len(pool),
         drawn=tuple((i, pool[i]) for i in chosen),
         run=run,
+        gone=gone,
         left_out=left_out,
         served=tuple(served[i] for i in chosen) if served else (),
     )
     text = json.dumps(draw.as_json(), ensure_ascii=False, indent=1, allow_nan=False)
-    write_text(pilot.data / "reviews" / f"{draw.name}.json", text + "\n")
+    write_text(path, text + "\n")
     return draw
 
 
@@ -207,9 +225,9 @@ def _draw(
 def review_items(pilot: Pilot, draw: Draw) -> list[Item]:
     """The answers of a draw as the form shows them, under the access files as they stand now."""
     if draw.run:
-        if draw.run not in stored_runs(pilot):
+        result = _opened(pilot, draw)
+        if result is None:
             return []
-        result = stored_result(pilot, draw.run)
         texts_now = {i: result.run.answers[i].sha for i, _ in draw.drawn if i in result.run.answers}
         return spot_items(result, [i for i, sha in draw.drawn if texts_now.get(i) == sha])
     documents = {d.id: d for d in pilot.documents().documents}
@@ -217,11 +235,22 @@ def review_items(pilot: Pilot, draw: Draw) -> list[Item]:
 
 
 def review_form(pilot: Pilot, language: str = "") -> LabelForm | HTML:
-    """The form over the last draw of `rag-pilot review`; a sentence where nothing was drawn."""
-    found = draws(pilot)
+    """The form over the annotator's newest draw of which an answer waits, else over the last one.
+
+    A sentence where nothing was drawn, or the last draw was made for somebody else.
+    """
+    found, annotator = draws(pilot), pilot.settings.pilot.annotator
     if not found:
         return sentence(say(pilot, language)["no_draw"])
-    return spot_form(pilot, review_items(pilot, found[-1]), found[-1].annotator, language)
+    hers = (draw for draw in reversed(found) if draw.annotator == annotator)
+    shown = next((draw for draw in hers if not check_of(pilot, draw).done), found[-1])
+    if shown.annotator != annotator:
+        return sentence(
+            f"The spot check {shown.name} was drawn for {shown.annotator}, and pilot.toml names {annotator}: for her "
+            f'to read it, put annotator = "{shown.annotator}" with her annotator_groups back; for {annotator} to read '
+            "one, draw anew with `rag-pilot review`."
+        )
+    return spot_form(pilot, review_items(pilot, shown), shown.annotator, language)
 
 
 def spot_checks(pilot: Pilot) -> list[SpotCheck]:
@@ -238,8 +267,27 @@ def check_of(pilot: Pilot, draw: Draw) -> SpotCheck:
     unread = [item for item in review_items(pilot, draw) if (item.question_id, item.answer_sha) not in hers]
     judged: dict[str, str | None] = {}
     gone = bool(draw.run) and draw.run not in stored_runs(pilot)
-    if draw.run and read and not gone:
-        result = stored_result(pilot, draw.run)
-        judged = {i: judge_label(result.run.answers[i], result.verdicts.get(i)) for i, _ in read}
+    if read and (result := _opened(pilot, draw)):
+        run = result.run
+        judged = {i: judge_label(run.answers[i], run.verdicts.get(i)) for i, _ in read if i in run.answers}
     rows = tuple((i, label, judged.get(i)) for i, label in read)
     return SpotCheck(draw, rows, sum(not missing(item, groups) for item in unread), gone)
+
+
+def _opened(pilot: Pilot, draw: Draw) -> Result | None:
+    """The run of a draw, its questions those that the set still has; None where there is none on disk."""
+    folder = stored_runs(pilot).get(draw.run)
+    if folder is None:
+        return None
+    questions = tuple(pilot.questions)
+    known = {q.id for q in questions}
+    answers = read_records(folder / "answers.jsonl", Answer.from_json)
+    removed = [Question(a.question_id, "") for a in answers if a.question_id not in known]
+    if not removed:
+        return stored_result(pilot, draw.run)
+    run = open_run(folder, [*questions, *removed])  # which refuses answers to questions that it is not told of
+    asked = tuple(q for q in run.questions if q.id in known)
+    config = run.info.get("config", {})
+    set_ = {f"{t}.{k}": v for t in ("passages", *SEARCHING, "answer") for k, v in config.get(t, {}).items()}
+    variant = Variant(pilot.settings.changed(set_), tuple(config.get("changes", ())))
+    return Result(pilot, replace(run, questions=asked), pilot.build(variant))

@@ -86,6 +86,22 @@ def test_a_file_without_answers_or_their_columns_says_what_it_expects(tmp_path):
         read_production(tmp_path / "none.jsonl")
 
 
+@pytest.mark.parametrize("head", ["groups;Groups", "groups;groups", "Groups ;GROUPS", "groups;Gr-oups"])
+def test_two_columns_of_one_meaning_are_refused_and_named(head, tmp_path):
+    path = tmp_path / "real.csv"
+    path.write_text(f"id;question;answer;{head}\n1;What is pay?;91500;hr;all-staff\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"real\.csv: the columns .* all mean groups; keep one") as refused:
+        read_production(path)
+    for name in head.split(";"):
+        assert name.strip() in str(refused.value)
+
+
+def test_two_columns_that_no_answer_is_read_from_are_nobodys_trouble(tmp_path):
+    path = tmp_path / "real.csv"
+    path.write_text("id;question;answer;groups;note;Note\n1;Why?;So.;hr;a;b\n", encoding="utf-8")
+    assert [answer.groups for answer in read_production(path).answers] == [{"hr"}]
+
+
 def test_groups_in_one_text_are_names_and_never_letters(tmp_path):
     assert read(tmp_path, GOOD | {"groups": "hr; finance"}).answers[0].groups == {"hr", "finance"}
 

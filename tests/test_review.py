@@ -9,9 +9,11 @@ import pytest
 from tiny import SECRET, run_and_label, tiny_pilot
 
 from rag_pilot.__main__ import main
+from rag_pilot.amending import amendments
 from rag_pilot.analysis.intervals import wilson
 from rag_pilot.errors import DataError
 from rag_pilot.files import append_jsonl
+from rag_pilot.grading.labels import LabelStore
 from rag_pilot.grading.production import read_production
 from rag_pilot.ledger import Ledger
 from rag_pilot.pilot import Pilot
@@ -19,6 +21,7 @@ from rag_pilot.records import Label
 from rag_pilot.reporting import tables
 from rag_pilot.results import Result
 from rag_pilot.review import Draw, SpotCheck, check_of, draw_from_file, draw_from_run, draws, review_form, spot_checks
+from rag_pilot.stored import stored_result
 
 SHOWN = "2026-02-05T10:00:00+01:00"
 
@@ -249,16 +252,160 @@ def test_a_run_that_is_gone_is_said_and_stops_nothing(result, pilot):
     assert review_form(pilot).session.queue == []
 
 
-def test_the_form_is_for_the_person_for_whom_it_was_drawn(result, pilot):
-    draw_from_run(result, 15)
-    path = pilot.data / "pilot.toml"
-    path.write_text(path.read_text(encoding="utf-8").replace("Maud", "Judith"), encoding="utf-8")
-    assert review_form(Pilot.open("tiny", pilot.data.parent.parent)).session.annotator == "Maud"
-
-
 def test_nothing_drawn_is_a_sentence_and_no_form(pilot):
     assert "rag-pilot review" in review_form(pilot).data
     assert repr(tables.review(spot_checks(pilot))) == "No spot check was drawn."
+
+
+# -- what is gone since it was drawn -----------------------------------------------------------------------------------
+
+
+def later(pilot: Pilot) -> Pilot:
+    return Pilot.open("tiny", pilot.data.parent.parent)
+
+
+def edit(pilot: Pilot, document: str, old: str, new: str) -> None:
+    path = pilot.data / "documents" / f"{document}.md"
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+
+
+def drop_question(pilot: Pilot, id_: str) -> None:
+    path = pilot.data / "questions.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if f'"{id_}"' not in line), encoding="utf-8")
+
+
+def test_an_answer_whose_document_was_edited_is_gone_and_blocks_neither_form_nor_next_draw(result, pilot):
+    draw = draw_from_run(result, 15)
+    edit(pilot, "travel", "taxi", "cab")
+    now = later(pilot)
+    (check,) = spot_checks(now)
+    assert (check.waiting, check.closed, check.done) == (0, 2, True)
+    assert review_form(now).session.queue == []
+    with pytest.raises(DataError, match="nothing to draw"):
+        draw_from_run(stored_result(now, draw.run), 15)
+
+
+def test_what_is_gone_is_not_drawn_and_is_counted(result, pilot):
+    edit(pilot, "salaries", "Band 7 pays", "Band 7 earns")
+    draw = draw_from_run(stored_result(later(pilot), result.run.id), 15)
+    assert sorted(i for i, _ in draw.drawn) == ["q2", "q6"]
+    assert (draw.of, draw.closed, draw.gone) == (2, 0, 1)
+    assert "1 more rests on a text that is gone" in repr(tables.review([check_of(pilot, draw)]))
+
+
+def test_a_removed_document_is_gone_and_its_read_answers_keep_their_labels(result, pilot):
+    draw = draw_from_run(result, 15)
+    say(pilot, draw, "wrong")
+    (pilot.data / "documents" / "travel.md").unlink()
+    (check,) = spot_checks(later(pilot))
+    assert (len(check.rows), check.waiting, check.closed) == (1, 0, 1)
+    assert check.judged == [(draw.drawn[0][0], "wrong", result.verdicts[draw.drawn[0][0]].label)]
+
+
+def test_a_removed_question_closes_its_own_answer_alone(result, pilot):
+    draw_from_run(result, 15)
+    drop_question(pilot, "q2")
+    now = later(pilot)
+    (check,) = spot_checks(now)
+    assert (check.waiting, check.closed) == (1, 1)
+    assert [i.question_id for i in review_form(now).session.queue] == ["q6"]
+
+
+def test_a_question_removed_after_its_answer_was_read_keeps_what_both_said(result, pilot):
+    draw = draw_from_run(result, 15)
+    say(pilot, draw, "wrong", "correct")
+    before = spot_checks(pilot)[0].rows
+    drop_question(pilot, "q2")
+    assert spot_checks(later(pilot))[0].rows == before
+
+
+def test_a_new_draw_that_is_read_does_not_hide_an_older_one_that_is_not(result, pilot):
+    older = draw_from_run(result, 15)
+    newer = draw_from_file(pilot, read_production(real(pilot)), 2)
+    ids = {i for i, _ in newer.drawn}
+    assert {i.question_id for i in review_form(pilot).session.queue} == ids
+    say(pilot, newer, "correct", "correct")
+    assert {i.question_id for i in review_form(pilot).session.queue} == {i for i, _ in older.drawn}
+    say(pilot, older, "correct", "correct")
+    assert {i.question_id for i in review_form(pilot).session.queue} == ids
+
+
+def test_a_draw_whose_file_was_removed_frees_neither_name_nor_seed_of_a_later_one(pilot):
+    served = read_production(real(pilot))
+    made = []
+    for _ in range(2):
+        made.append(draw_from_file(pilot, served, 2))
+        say(pilot, made[-1], "correct", "correct")
+    folder = pilot.data / "reviews"
+    (folder / f"{made[0].name}.json").unlink()
+    kept = (folder / f"{made[1].name}.json").read_bytes()
+    third = draw_from_file(pilot, served, 2)
+    assert third.name == "003-real"
+    assert third.seed not in [draw.seed for draw in made]
+    assert (folder / f"{made[1].name}.json").read_bytes() == kept
+
+
+def test_a_seed_of_pilot_toml_that_was_lowered_repeats_no_draws_seed(pilot):
+    path = pilot.data / "pilot.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("[pilot]", "[pilot]\nseed = 8"), encoding="utf-8")
+    first = draw_from_file(later(pilot), read_production(real(pilot)), 2)
+    say(pilot, first, "correct", "correct")
+    path.write_text(text.replace("[pilot]", "[pilot]\nseed = 7"), encoding="utf-8")
+    assert (first.seed, draw_from_file(later(pilot), read_production(real(pilot)), 2).seed) == (8, 9)
+
+
+def test_a_file_that_stands_where_a_draw_would_is_not_overwritten(pilot):
+    served = read_production(real(pilot))
+    first = draw_from_file(pilot, served, 2)
+    say(pilot, first, "correct", "correct")
+    folder = pilot.data / "reviews"
+    copy = shutil.copy(folder / "001-real.json", folder / "002-real.json")
+    before = Path(copy).read_bytes()
+    with pytest.raises(DataError, match=r"002-real\.json: stands here already"):
+        draw_from_file(pilot, served, 2)
+    assert Path(copy).read_bytes() == before
+
+
+def renamed(pilot: Pilot, old: str, new: str) -> Pilot:
+    path = pilot.data / "pilot.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    return later(pilot)
+
+
+def test_nobody_reads_a_draw_in_the_name_of_another_and_the_new_annotator_draws_anew(pilot):
+    served = read_production(real(pilot))
+    first = draw_from_file(pilot, served, 12)
+    say(pilot, first, "correct")
+    judith = renamed(pilot, "Maud", "Judith")
+    told = review_form(judith).data
+    assert "001-real was drawn for Maud" in told and "rag-pilot review" in told
+    assert "annotator = &quot;Maud&quot;" in told
+    hers = draw_from_file(judith, served, 15)
+    assert (hers.annotator, hers.name) == ("Judith", "002-real")
+    assert set(hers.drawn) == set(first.drawn[1:])
+    form = review_form(judith)
+    assert (form.session.annotator, len(form.session.queue)) == ("Judith", 11)
+    maud = renamed(pilot, "Judith", "Maud")
+    assert draw_from_file(maud, served, 15) == first
+    form = review_form(maud)
+    assert (form.session.annotator, len(form.session.queue)) == ("Maud", 12)
+
+
+def test_an_answer_of_a_file_is_never_taken_for_the_pilots_question_of_the_same_id(result, pilot):
+    path = pilot.data / "real.jsonl"
+    row = {"id": "q1", "question": "Where is the canteen?", "answer": "Upstairs.", "groups": ["all-staff"]}
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    ((id_, sha),) = draw_from_file(pilot, read_production(path), 1).drawn
+    assert id_ == "real.jsonl:q1"
+    form = review_form(pilot)
+    assert [i.question_id for i in form.session.queue] == ["real.jsonl:q1"]
+    label = Label(id_, sha, "Maud", "wrong", "spot", cause="reference_wrong", shown_at=SHOWN, saved_at=SHOWN)
+    LabelStore(pilot.data / "labels.jsonl").add(label)
+    (check,) = spot_checks(pilot)
+    assert (check.done, check.rows) == (True, (("real.jsonl:q1", "wrong", None),))
+    assert amendments(Ledger(pilot).result()) == []
 
 
 # -- the command -------------------------------------------------------------------------------------------------------

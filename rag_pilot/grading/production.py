@@ -8,6 +8,7 @@ answer may hold what that asker alone may know. Nothing is known here of judges 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,8 @@ EXPECTED = (
     'one object a line: {"question": ..., "answer": ..., "groups": [of the asker], and as far as known "id": ..., '
     '"documents": [ids], "passages": [{"doc": id, "text": ...}]}'
 )
+
+READ = ("id", "question", "answer", "groups", "documents", "passages")
 
 
 @dataclass(frozen=True)
@@ -82,13 +85,16 @@ def read_production(path: Path, encoding: str | None = None) -> Production:
 
 
 def item_of(answer: Served, documents: Mapping[str, Document], source: str) -> Item:
-    """The answer as the form shows it, under the rights of the documents as they are now; `source` names its draw."""
+    """The answer as the form shows it, under the rights of the documents as they are now.
+
+    `source`, the file's name, stands before its id: a label of it is no label of the pilot's question of that id.
+    """
     cited = read_citations(answer.answer).numbers
     rests = [(p["doc"], p["text"], n in cited) for n, p in enumerate(answer.passages, start=1)]
     given = {p["doc"] for p in answer.passages}
     rests += [(d, documents[d].text if d in documents else "", False) for d in answer.documents if d not in given]
     return Item(
-        question_id=answer.id,
+        question_id=f"{source}:{answer.id}",
         run_id=source,
         answer_sha=answer.sha,
         question=answer.question,
@@ -133,6 +139,9 @@ def _lines(path: Path, encoding: str | None) -> tuple[str, str, Rows, list[LeftO
 def _table(path: Path, encoding: str | None) -> tuple[str, str, Rows, list[LeftOut]]:
     export = read_export(path, encoding)
     names = {column: folded_name(column) for column in export.columns}
+    for name in READ:  # a name that stands again was numbered
+        if len(twins := [c for c in export.columns if folded_name(re.sub(r" \(\d+\)$", "", c)) == name]) > 1:
+            raise DataError(f"{path}: the columns {', '.join(twins)} all mean {name}; keep one")
     if lacking := [name for name in ("question", "answer") if name not in names.values()]:
         raise DataError(
             f"{path}: no column {' and no column '.join(lacking)}; the columns are {', '.join(export.columns)}. "

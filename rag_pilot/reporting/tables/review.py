@@ -29,8 +29,10 @@ def _agreed(found: SpotCheck) -> str:
 def _one(found: SpotCheck) -> Html:
     draw, (person, judge) = found.draw, found.stricter
     closed = f"; {draw.closed} more are closed to {draw.annotator}" if draw.closed else ""
+    rests = "rests" if draw.gone == 1 else "rest"
+    gone = f"; {draw.gone} more {rests} on a text that is gone, or the question is" if draw.gone else ""
     rows: list[tuple[str, object]] = [
-        ("Drawn", f"{len(draw.drawn)} of {plural(draw.of, 'unread answer')} of {draw.source}{closed}"),
+        ("Drawn", f"{len(draw.drawn)} of {plural(draw.of, 'unread answer')} of {draw.source}{closed}{gone}"),
         ("On, by seed", f"{draw.date}, {draw.seed}"),
         ("Read", f"{len(found.rows)} of {len(draw.drawn)}"),
     ]
