@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -70,7 +70,7 @@ def run_eval(
     done = resume(folder, questions, info) if folder else {}
     failed = {i: a for i, a in done.items() if a.status == "error" and not a.final}
     todo = [q for q in questions if q.id not in done or q.id in failed]
-    writing, asked = Lock(), list[Answer]()
+    writing, paid = Lock(), Paid(cost)
 
     def ask(question: Question) -> None:
         try:
@@ -97,14 +97,14 @@ def run_eval(
             if folder:
                 append_jsonl(folder / "answers.jsonl", result)
             done[question.id] = result
-            asked.append(result)
+            paid.answered(result)
 
     try:
         with closing(finished(ask, todo, threads, llm)) as asking:
-            for _ in progress(asking, "answers", len(todo), lambda: _so_far(asked, (), cost)):
+            for _ in progress(asking, "answers", len(todo), paid.__str__):
                 pass
         answers = {q.id: done[q.id] for q in questions}
-        verdicts = grade(questions, answers, judge, judges, lambda graded: _so_far(asked, graded, cost))
+        verdicts = grade(questions, answers, judge, judges, paid)
     except RunStoppedError as fault:
         kept = sum(done[q.id].status != "error" for q in questions if q.id in done)
         where = "they are kept; mend it and run again, to go on from there" if folder else "they were not written"
@@ -117,22 +117,36 @@ def run_eval(
     return run
 
 
-def _so_far(asked: Sequence[Answer], graded: Sequence[Verdict], cost: Callable[[Spent], str] | None) -> str:
-    """What the progress bar says beside done and time left: errors, and what was paid for where a model is."""
-    errors = sum(a.status == "error" for a in asked)
-    used: dict[str, list[Mapping[str, Any]]] = {
-        "answer": [{"tokens_in": a.tokens_in, "tokens_out": a.tokens_out} for a in asked if not a.reused],
-        "rewrite": [a.rewriting for a in asked if not a.rewriting.get("reused", True)],
-        "judge": [v.spent for v in graded if not v.reused],
-    }
-    paid = {
-        who: (sum(row.get("tokens_in", 0) for row in rows), sum(row.get("tokens_out", 0) for row in rows))
-        for who, rows in used.items()
-    }
-    tokens = sum(map(sum, paid.values()))
-    told = [f"{errors} in error"] if errors else []
-    told += [f"{tokens:,} tokens"] if tokens else []
-    return ", ".join(told + ([cost(paid)] if cost else []))
+@dataclass
+class Paid:
+    """What a run has paid for so far, as its progress bars tell it: a running count, whatever the number of answers."""
+
+    cost: Callable[[Spent], str] | None = None
+    errors: int = 0
+    tokens: dict[str, tuple[int, int]] = field(default_factory=dict)  # as in Spent
+
+    def answered(self, given: Answer) -> None:
+        """Count one answer, and the rewriting of its question."""
+        self.errors += given.status == "error"
+        if not given.reused:
+            self._add("answer", {"tokens_in": given.tokens_in, "tokens_out": given.tokens_out})
+        if not given.rewriting.get("reused", True):
+            self._add("rewrite", given.rewriting)
+
+    def graded(self, verdict: Verdict) -> None:
+        """Count one verdict of a judge."""
+        if not verdict.reused:
+            self._add("judge", verdict.spent)
+
+    def _add(self, who: str, used: Mapping[str, Any]) -> None:
+        into, out = self.tokens.get(who, (0, 0))
+        self.tokens[who] = into + used.get("tokens_in", 0), out + used.get("tokens_out", 0)
+
+    def __str__(self) -> str:
+        tokens = sum(map(sum, self.tokens.values()))
+        told = [f"{self.errors} in error"] if self.errors else []
+        told += [f"{tokens:,} tokens"] if tokens else []
+        return ", ".join(told + ([self.cost(self.tokens)] if self.cost else []))
 
 
 def grade(
@@ -140,15 +154,15 @@ def grade(
     answers: Mapping[str, Answer],
     judge: Judge | None,
     threads: int = 1,
-    so_far: Callable[[Sequence[Verdict]], str] = lambda graded: "",
+    paid: Paid | None = None,
 ) -> dict[str, Verdict]:
     """A verdict for every answer that has one: by rule, else by the judge, then the citation rule.
 
-    Declines and unanswerable questions never reach the judge; an error has no verdict. `threads` grade at once;
-    the progress bar says what `so_far` says of the judge's verdicts.
+    Declines and unanswerable questions never reach the judge; an error has no verdict. `threads` grade at once; `paid`
+    counts the judge's verdicts in, for the progress bar.
     """
     verdicts: dict[str, Verdict] = {}
-    to_judge, told = list[Question](), list[Verdict]()
+    to_judge, paid = list[Question](), paid or Paid()
     for question in questions:
         given = answers[question.id]
         label = rule_label(question, given)
@@ -159,12 +173,13 @@ def grade(
 
     def graded(question: Question) -> Verdict:
         assert judge is not None
-        verdict = _judged(question, answers[question.id], judge)
-        told.append(verdict)
-        return verdict
+        return _judged(question, answers[question.id], judge)
 
+    found: dict[str, Verdict] = {}
     with closing(finished(graded, to_judge, threads, judge)) as grading:
-        found = {v.question_id: v for v in progress(grading, "grades", len(to_judge), lambda: so_far(told))}
+        for verdict in progress(grading, "grades", len(to_judge), paid.__str__):
+            paid.graded(verdict)
+            found[verdict.question_id] = verdict
     return {i: v for i in answers if (v := verdicts.get(i) or found.get(i))}
 
 
