@@ -16,10 +16,12 @@ def second_reader(result: Result) -> Html:
     found, main = second_reading(result), result.settings.pilot.annotator
     if not found.pairs:
         return section(
-            "No second person has read any of these answers. To have one read "
-            f"{plural(len(found.drawn) or READS, 'answer')}, blind, call ",
-            element("code", 'second_form(result, annotator="her name")'),
-            " in notebook 05, once the fifty are labelled.",
+            paragraph(
+                "No second person has read any of these answers. To have one read "
+                f"{plural(len(found.drawn) or READS, 'answer')}, blind, call ",
+                element("code", 'second_form(result, annotator="her name")'),
+                " in notebook 05, once the fifty are labelled.",
+            )
         )
     n = len(found.pairs)
     interval, kappa = wilson(found.agreed, n), found.kappa
