@@ -106,10 +106,13 @@ def changed_items(tried: Sequence[Tried]) -> list[Item]:
 
 def _unread_of_kept(tried: Sequence[Tried]) -> list[tuple[Result, Question]]:
     """The answers of the sample that kept changes altered, while one of them is unread; the others are week 1's."""
-    kept = [one.after for one in tried if one.entry["verdict"] == "kept"]
+    kept = [one for one in tried if one.entry["verdict"] == "kept"]
     if not kept:
         return []
-    final, same = kept[-1], unchanged(tried[0].before, kept[-1])
+    made, undone = ({one.entry[side] for one in kept} for side in ("after", "before"))
+    final = next((one.after for one in kept if one.entry["after"] not in undone), kept[-1].after)
+    first = next((one.before for one in kept if one.entry["before"] not in made), kept[0].before)
+    same = unchanged(first, final)  # wherever the changes stand in pilot.toml
     altered = [i for i in final.to_read if i not in same]
     labels = {i: final.expert.current.get(i) for i in altered}
     if all(labels.values()):

@@ -88,12 +88,17 @@ def test_the_form_for_somebody_else_holds_just_what_is_closed_to_the_annotator(t
     assert again.session.progress() == (1, 1)  # resumed
 
 
-def test_of_several_who_read_a_closed_answer_the_last_counts(tmp_path: Path) -> None:
+def test_two_who_read_a_closed_answer_count_once_they_agree(tmp_path: Path) -> None:
     result = result_of(tmp_path)
+    path = result.pilot.data / "labels.jsonl"
     for who, said in (("Hanna", "correct"), ("Ivo", "wrong")):
-        append_jsonl(result.pilot.data / "labels.jsonl", replace(labelled(result, "q3", who), label=said))
-    after = Ledger(result.pilot).result(())
-    assert after.graded["q3"].label == "wrong" and "Ivo" in after.headline.words and "Hanna" not in after.headline.words
+        append_jsonl(path, replace(labelled(result, "q3", who), label=said))
+    differing = Ledger(result.pilot).result(())
+    assert (differing.closed, differing.headline.correct) == ({"q3": "hr"}, None)
+    assert "two who differ to agree" in differing.headline.words
+    append_jsonl(path, replace(labelled(result, "q3", "Hanna"), label="wrong"))
+    agreed = Ledger(result.pilot).result(())
+    assert (agreed.closed, agreed.graded["q3"].label) == ({}, "wrong") and agreed.headline.correct
 
 
 @pytest.mark.parametrize(("groups", "closed"), [("[]", {}), ('["hr"]', {"q6": "hr"})])

@@ -277,6 +277,59 @@ def test_what_a_kept_change_altered_of_the_sample_is_read_too_though_another_mea
     assert "Done: the score is" in str(tables.progress(done.result()))
 
 
+def test_what_is_read_of_kept_changes_is_the_last_run_wherever_they_stand_in_the_settings(tmp_path):
+    words = [
+        "taxi",
+        "meal",
+        "hotel",
+        "train",
+        "plane",
+        "ferry",
+        "coach",
+        "bike",
+        "pram",
+        "tent",
+        "lamp",
+        "desk",
+        "vase",
+        "fork",
+        "sofa",
+        "kite",
+    ]
+    pilot = with_limits(tmp_path, dict(zip(words, map(str, range(10, 26)), strict=True)))
+    terms = {word: f"zz{word[::-1]}" for word in words}  # only a glossary tells which limit is meant
+    questions, settings = pilot.data / "questions.jsonl", pilot.data / "pilot.toml"
+    text = questions.read_text(encoding="utf-8")
+    for word, term in terms.items():
+        text = text.replace(f"What is the {word} limit?", f"What is the limit of a {term} in euros?")
+    questions.write_text(text, encoding="utf-8")
+    lines = [f'{term} = ["{word}"]\n' for word, term in terms.items()]
+    (pilot.data / "glossary.toml").write_text("".join(lines[:8]), encoding="utf-8")
+    (pilot.data / "changes" / "more").mkdir(parents=True)
+    (pilot.data / "changes" / "more" / "glossary.toml").write_text("".join(lines), encoding="utf-8")
+    text = settings.read_text(encoding="utf-8").replace("changes_planned = 1", "changes_planned = 2")
+    plain = text[: text.rindex("[[change]]")].replace('"keyword"', '"keyword"\nglossary = false\nk = 1')
+    one = PLANNED[: PLANNED.rindex("[[change]]")]
+    settings.write_text(plain + one, encoding="utf-8")
+    (pilot.data / "acceptance.lock.json").unlink()
+    Pilot.open("tiny", tmp_path).lock_acceptance()
+    opened = Pilot.open("tiny", tmp_path)
+    first = Ledger(opened).result(())
+    for position, i in enumerate(first.to_read, start=1):
+        label = Label(i, first.run.answers[i].sha, "Maud", "wrong", position=position)
+        LabelStore(opened.data / "labels.jsonl").add(label)
+    Ledger(opened).attempt_all()
+    settings.write_text(plain + one.replace('"glossary"', '"more"') + one, encoding="utf-8")  # planned later, above it
+    ledger = Ledger(Pilot.open("tiny", tmp_path))
+    tried = ledger.attempt_all()
+    assert [(x.change.name, x.entry["verdict"]) for x in tried] == [("more", "kept"), ("glossary", "kept")]
+    assert ledger.kept() == ("glossary", "more")
+    final = ledger.result()
+    altered = {i for i in final.to_read if final.run.answers[i].sha != first.run.answers[i].sha}
+    assert {item.question_id for item in changes_form(tried).session.queue} == altered
+    assert len(altered) > 8
+
+
 def test_a_judge_that_is_not_admitted_calls_no_pair_alike(tmp_path):
     """It scores all old and new answers alike (the word expected is not said): more than the twenty of a check."""
     limits = {f"limit{n}": str(10 + n) for n in range(24)}

@@ -50,7 +50,7 @@ def expert_labels(labels: Iterable[Label], answers: Mapping[str, Answer], main: 
 
     By question, text, annotator and kind the last line counts, and a line without a label retracts it. `adjudicated`
     replaces `label`; `repeat`, `second` and `spot` never count. Where several persons labelled one answer, the one
-    named `main` counts, and where she did not, because it is closed to her, the last of the others.
+    named `main` counts; where she has none, because it is closed to her, what all the others agree on, else nothing.
     """
     last: dict[tuple[str, str, str, str], Label] = {}
     for label in labels:
@@ -70,24 +70,27 @@ def expert_labels(labels: Iterable[Label], answers: Mapping[str, Answer], main: 
     for question_id, by_text in texts.items():
         if question_id in answers:
             if read := by_text.get(answers[question_id].sha):
-                current[question_id] = _counting(read, main)
+                if counts := _counting(read, main):
+                    current[question_id] = counts
             else:
                 stale.append(question_id)
     return ExpertLabels(current, tuple(sorted(stale)), tuple(sorted(texts.keys() - answers.keys())))
 
 
-def _counting(read: Sequence[Label], main: str | None) -> Label:
+def _counting(read: Sequence[Label], main: str | None) -> Label | None:
     adjudicated = [label for label in read if label.kind == "adjudicated"]
     if adjudicated:
         return adjudicated[-1]
-    own = [label for label in read if label.annotator == main] or (list(read) if main is None else [read[-1]])
-    if len(own) > 1:
+    own = [label for label in read if label.annotator == main] or list(read)
+    if len({label.label for label in own}) > 1 and main is not None:
+        return None
+    if len(own) > 1 and main is None:
         names = ", ".join(sorted(label.annotator for label in own))
         raise DataError(
             f"question {own[0].question_id!r} was labelled by {names}: name the annotator whose labels count, "
             "or settle the answer by one more label of kind 'adjudicated'"
         )
-    return own[0]
+    return own[-1]
 
 
 # -- rules -----------------------------------------------------------------------------------------------------------

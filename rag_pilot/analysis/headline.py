@@ -182,8 +182,9 @@ def withheld(found: Headline, sample: int, needed: Sequence[str]) -> Headline:
     waiting = ", ".join(f"{count} for {groups}" for groups, count in sorted(Counter(needed).items()))
     words = (
         f"No headline: {len(needed)} of the {sample} answers of the sample show text that the annotator may not open, "
-        f"and wait for a reader with access to it ({waiting}). They stay in the sample, or the number would be of the "
-        'others alone: in notebook 05 open expert_form(result, annotator="her name", groups=[...]) for such a person.'
+        f"and wait for a reader with access to it ({waiting}), or for two who differ to agree. They stay in the "
+        "sample, or the number would be of the others alone: "
+        ' in notebook 05 open expert_form(result, annotator="her name", groups=[...]) for such a person.'
     )
     return replace(found, correct=None, wrong=None, declined=None, partly=None, words=words)
 
