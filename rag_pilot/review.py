@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from .analysis.grades import judge_label
 from .analysis.sample import needs_person
 from .analysis.shares import Share
-from .building import SEARCHING, Variant
 from .errors import DataError
 from .files import read_records, read_text, write_text
 from .grading.agreement import AGREEMENT_ABOVE
@@ -31,7 +30,7 @@ from .reading import say, sentence, spot_form, spot_items
 from .records import LABELS, Answer, Question, Record
 from .results import Result
 from .runs import open_run
-from .stored import stored_result, stored_runs
+from .stored import result_of, stored_runs
 
 if TYPE_CHECKING:
     from IPython.display import HTML
@@ -245,11 +244,7 @@ def review_form(pilot: Pilot, language: str = "") -> LabelForm | HTML:
     hers = (draw for draw in reversed(found) if draw.annotator == annotator)
     shown = next((draw for draw in hers if not check_of(pilot, draw).done), found[-1])
     if shown.annotator != annotator:
-        return sentence(
-            f"The spot check {shown.name} was drawn for {shown.annotator}, and pilot.toml names {annotator}: for her "
-            f'to read it, put annotator = "{shown.annotator}" with her annotator_groups back; for {annotator} to read '
-            "one, draw anew with `rag-pilot review`."
-        )
+        return sentence(say(pilot, language)["draw_of_another"].format(shown.name, shown.annotator, annotator))
     return spot_form(pilot, review_items(pilot, shown), shown.annotator, language)
 
 
@@ -283,11 +278,5 @@ def _opened(pilot: Pilot, draw: Draw) -> Result | None:
     known = {q.id for q in questions}
     answers = read_records(folder / "answers.jsonl", Answer.from_json)
     removed = [Question(a.question_id, "") for a in answers if a.question_id not in known]
-    if not removed:
-        return stored_result(pilot, draw.run)
     run = open_run(folder, [*questions, *removed])  # which refuses answers to questions that it is not told of
-    asked = tuple(q for q in run.questions if q.id in known)
-    config = run.info.get("config", {})
-    set_ = {f"{t}.{k}": v for t in ("passages", *SEARCHING, "answer") for k, v in config.get(t, {}).items()}
-    variant = Variant(pilot.settings.changed(set_), tuple(config.get("changes", ())))
-    return Result(pilot, replace(run, questions=asked), pilot.build(variant))
+    return result_of(pilot, replace(run, questions=tuple(q for q in run.questions if q.id in known)))

@@ -9,7 +9,7 @@ from .errors import DataError
 from .examples import FOLDER
 from .pilot import Pilot
 from .results import Result
-from .runs import open_run
+from .runs import Run, open_run
 
 
 def stored_runs(pilot: Pilot) -> dict[str, Path]:
@@ -29,7 +29,11 @@ def stored_result(pilot: Pilot, name: str | None = None) -> Result:
     if (name or latest) not in known:
         listed = ", ".join(known) or "none yet: `rag-pilot run` makes one"
         raise DataError(f"no run {name!r} of pilot {pilot.name}; runs are: {listed}" if name else f"runs: {listed}")
-    run = open_run(known[name or latest], pilot.questions)
+    return result_of(pilot, open_run(known[name or latest], pilot.questions))
+
+
+def result_of(pilot: Pilot, run: Run) -> Result:
+    """A run with the index that it was asked of, built from the documents as they stand now."""
     config = run.info.get("config", {})
     set_ = {f"{t}.{k}": v for t in ("passages", *SEARCHING, "answer") for k, v in config.get(t, {}).items()}
     variant = Variant(pilot.settings.changed(set_), tuple(config.get("changes", ())))
