@@ -11,6 +11,8 @@ ppi        50 of 200, 50 of 300 and 100 of 300 answers read, rates of .5, .8 and
            .max; of the one-sided bounds that decide an acceptance criterion: coverage.acceptance.min; and with a
            quarter of 200 questions settled by rule: coverage.headline.min and .max
 keep       ten changes that do nothing, each held against the last that was kept: type1.keep, the chance to keep any
+judged     the same of one change when the expert reads only what the judge scores differently and 20 more, for judges
+           good, poor and useless, fair and lenient with the new version: type1.judged
 gate       50 answers, .15 wrong and .15 partly: gate.pass.kappa80, gate.pass.kappa50
 power      the chance that a true change is kept; the smallest net gain that is shown four times in five
 acceptance the chance that a true rate of wrong answers is shown to be at most 5 %, all answers read
@@ -31,7 +33,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from rag_pilot.analysis.comparison import detectable, level, mcnemar, power
+from rag_pilot.analysis.comparison import compare, confirmed, detectable, level, mcnemar, power
 from rag_pilot.analysis.decision import Criterion, acceptance, chance_to_meet
 from rag_pilot.analysis.headline import Estimate, estimate
 from rag_pilot.analysis.intervals import Interval, bonett_price, wilson
@@ -66,7 +68,7 @@ CHANGING = (
 )
 BREAKING_NONE = ((0.02, 0.0), (0.04, 0.0), (0.08, 0.0))
 DISCORDANT = (0.10, 0.24, 0.40)
-CHANGES, START, ASKED = 10, 0.72, 200
+CHANGES, START, ASKED, CHANGED = 10, 0.72, 200, 0.6  # planned; right at first; questions; share of answers changed
 Figures = dict[str, float]
 
 
@@ -176,6 +178,46 @@ def of_keep(repetitions: int) -> Figures:
     return {"type1.keep": max(p for (name, _), p in found.items() if name == f"{CHANGES} changes")}
 
 
+def of_judged(repetitions: int) -> Figures:
+    rng, found, read, power_ = np.random.default_rng(5), {}, {}, {}
+    for kappa, lenience, (fix, break_) in product((0.8, 0.4, 0.0), (0.0, 0.1, 0.2), ((0.04, 0.04), (0.08, 0.03))):
+        kept = pairs = 0
+        few = min(repetitions, 2000)  # two passes over 200 questions in each
+        for _ in range(few):
+            before = rng.random(ASKED) < START
+            chance = np.where(before, break_ / START, fix / (1 - START))
+            after = before ^ (rng.random(ASKED) < chance)
+            same = (rng.random(ASKED) > CHANGED) & (before == after)
+            judged = _as_judged(rng, before, kappa, 0.0), _as_judged(rng, after, kappa, lenience)
+            fates = [_by_id(side) for side in (before, after, *judged)]
+            unchanged = {str(i) for i in np.flatnonzero(same)}
+            asked = confirmed(({}, {}), (fates[2], fates[3]), unchanged, 1)
+            seen = {*asked.to_read, *asked.check}
+            known = [{q: right for q, right in side.items() if q in seen} for side in fates[:2]]
+            given = confirmed((known[0], known[1]), (fates[2], fates[3]), unchanged, 1)
+            result = compare(given.before, given.after, level(5, []), unchanged=unchanged)
+            kept += result.verdict == "kept"
+            pairs += len(seen)
+        (found if fix == break_ else power_)[kappa, lenience] = kept / few
+        read[kappa, lenience] = pairs / few / 100
+    shown(
+        "A change that does nothing is kept, by the judge's kappa and its lenience with the new version",
+        found,
+    )
+    shown("A change that fixes 8 and breaks 3 % is kept", power_)
+    shown("Pairs that she reads (a number, not percent)", read)
+    return {"type1.judged": max(found.values())}
+
+
+def _as_judged(rng: np.random.Generator, right: np.ndarray, kappa: float, lenience: float) -> np.ndarray:
+    yes = np.where(right, START + kappa * (1 - START), START * (1 - kappa) + lenience)
+    return rng.random(len(right)) < yes
+
+
+def _by_id(right: np.ndarray) -> dict[str, bool]:
+    return {str(i): bool(value) for i, value in enumerate(right)}
+
+
 def of_gate(repetitions: int) -> Figures:
     rng, found, labels = np.random.default_rng(3), {}, ("wrong", "partly", "correct")
     shares = np.array([0.15, 0.15, 0.70])
@@ -264,6 +306,7 @@ def main() -> None:
         "paired": of_paired,
         "ppi": lambda: of_ppi(repetitions),
         "keep": lambda: of_keep(repetitions),
+        "judged": lambda: of_judged(repetitions),
         "gate": lambda: of_gate(repetitions),
         "power": of_power,
         "acceptance": of_acceptance,

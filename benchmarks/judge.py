@@ -8,10 +8,11 @@ developed on questions whose id has an even SHA-256 (all answers to one question
 reported, --even shows the others. The baselines are always-correct, exact containment (case, accents, punctuation and
 articles aside), token-overlap F1 and token recall; the cut-offs of the last two are the best of the even half, set by
 set. Where people gave two labels a judge's partly is wrong. --pilot adds the judge of that pilot's pilot.toml, called
-model.
+model. fitted is the offline judge fitted to the answers that it is held against, 50 at a time and always without the
+answer itself, as a pilot fits it; where fewer than 30 are left it says nothing of them, and that is no figure.
 
-Figures, with JUDGE one of offline, model, always, contains, f1, recall: kappa, weighted_kappa (linear), agreement,
-unreadable (share), each .SET.JUDGE; kappa_low and agreement_low, the gate's one-sided 95 % bounds; n.SET;
+Figures, with JUDGE one of offline, fitted, model, always, contains, f1, recall: kappa, weighted_kappa (linear),
+agreement, unreadable (share), each .SET.JUDGE; kappa_low and agreement_low, the gate's one-sided 95 % bounds; n.SET;
 kappa.SET.best_baseline. Of mtrag_human, kappa and agreement .humans (two annotators against each other) and
 .human_label (one against the label that the means of all three make), and the same _faithful, on faithful or not.
 faithful.mtrag_human.JUDGE is kappa on faithful or not, JUDGE one of offline (supported claims / claims, at least
@@ -28,6 +29,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import random
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -41,9 +43,10 @@ from sklearn.metrics import cohen_kappa_score
 
 from rag_pilot.analysis.intervals import wilson
 from rag_pilot.files import read_jsonl
+from rag_pilot.fitting import LABELS_NEEDED, groups_of, out_of_fold
 from rag_pilot.grading.agreement import Gate, Pair, cohen_kappa, gate
 from rag_pilot.grading.faithfulness import FAITHFUL, Checked, claims_of, faithfulness
-from rag_pilot.grading.judge import Judge, Judgement, offline_judge
+from rag_pilot.grading.judge import Judge, Judgement, features, offline_judge
 from rag_pilot.identity import fold_word
 from rag_pilot.ledger import Ledger
 from rag_pilot.models import scorer_of
@@ -52,7 +55,7 @@ from rag_pilot.records import JUDGE_LABELS, Hit
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
-SETS, SEED = ("evouna", "mtrag_human", "sample"), 1
+SETS, SEED, AT_A_TIME = ("evouna", "mtrag_human", "sample"), 1, 50
 WORST_FIRST = (None, "wrong", "partly", "correct")
 Label = str | None
 
@@ -154,9 +157,30 @@ def ruled(row: Row, label: Label, two: bool) -> Label:
     return "wrong" if label == "partly" and two else label
 
 
-def judgements(rows: Sequence[Row], model: Judge | None) -> dict[str, list[Label]]:
-    """Every judge's labels of the rows."""
+def labels_fitted(rows: Sequence[Row], asked: Sequence[int]) -> list[Label]:
+    """Labels of those rows by fits on 50 of them at a time, of each row by one that did not see its question."""
+    found: list[Label] = [None] * len(rows)
+    shuffled = random.Random(SEED).sample(asked, len(asked))
+    for some in (shuffled[n : n + AT_A_TIME] for n in range(0, len(shuffled), AT_A_TIME)):
+        if len(some) >= LABELS_NEEDED:
+            x = np.array([_features(rows[n]) for n in some])
+            groups = groups_of([rows[n].question for n in some])
+            for n, label in zip(some, out_of_fold(x, [rows[n].label for n in some], groups), strict=True):
+                found[n] = label
+    return found
+
+
+def _features(row: Row) -> Sequence[float]:
+    """Against the expected answer that fits best by the fixed weights."""
+    best = max(row.expected, key=lambda e: WORST_FIRST.index(offline_judge(row.question, e, row.text).label))
+    return features(row.question, best, row.text)
+
+
+def judgements(rows: Sequence[Row], model: Judge | None, asked: Sequence[int]) -> dict[str, list[Label]]:
+    """Every judge's labels of the rows; of the fitted one only of those that are asked for."""
     found = {"offline": labels_by(offline_judge, rows)}
+    if len(asked) >= LABELS_NEEDED:
+        found["fitted"] = labels_fitted(rows, asked)
     if model is not None:
         found["model"] = labels_by(model, rows)
     found["always"] = ["correct"] * len(rows)
@@ -307,12 +331,12 @@ def main() -> int:
         asked = [n for n, row in enumerate(rows) if row.even == arguments.even]
         figures[f"n.{name}"] = len(asked)
         pairs: list[Pair] = []
-        for judge, said in judgements(rows, model).items():
+        for judge, said in judgements(rows, model, asked).items():
             graded = [(rows[n].label, ruled(rows[n], said[n], two)) for n in asked]
             pairs = graded if judge == "offline" else pairs
             found = report(name, judge, graded)
             figures |= found
-            if judge not in ("offline", "model") and f"kappa.{name}.{judge}" in found:
+            if judge not in ("offline", "fitted", "model") and f"kappa.{name}.{judge}" in found:
                 baselines[judge] = found[f"kappa.{name}.{judge}"]
         if baselines:
             figures[f"kappa.{name}.best_baseline"] = max(baselines.values())

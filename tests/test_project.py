@@ -179,3 +179,10 @@ def test_every_package_installed_runs_on_the_oldest_python_that_is_promised():
     oldest = f"{project['requires-python'].removeprefix('>=')}.0"
     wanted = {d.metadata["Name"]: d.metadata["Requires-Python"] for d in importlib.metadata.distributions()}
     assert not {name: asks for name, asks in wanted.items() if asks and oldest not in SpecifierSet(asks)}
+
+
+def test_a_benchmark_hides_no_standard_module_from_the_libraries_of_the_others():
+    asked = "import statistics, sys; print(statistics.median([3, 1, 2]), statistics.__file__.startswith(sys.argv[1]))"
+    run = [sys.executable, "-c", asked, str(ROOT)]
+    told = subprocess.run(run, cwd=ROOT / "benchmarks", capture_output=True, text=True, check=True).stdout
+    assert told.split() == ["2", "False"]
