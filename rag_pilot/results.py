@@ -176,6 +176,17 @@ class Result:
         """The share of each label among the answers that have one."""
         return label_shares(self.graded)
 
+    @cached_property
+    def counted(self) -> dict[str, Graded]:
+        """The labels that counts of causes and of correct answers are over: all, or those of a random sample.
+
+        While answers that need a person are unread and the judge is not admitted, rules have labelled every decline of
+        the set, and a person only the first answers of the order: what stands before the first unread one counts.
+        """
+        if self.gate.passed or self.sample.waiting is None:
+            return self.graded
+        return {i: self.graded[i] for i in self.sample.covered}
+
     # -- retrieval -----------------------------------------------------------------------------------------------------
 
     def may_open(self, question: Question) -> bool:
@@ -271,13 +282,15 @@ class Result:
 
     @cached_property
     def causes(self) -> dict[str, Cause]:
-        """The cause of every bad answer."""
+        """The cause of every bad answer that is known."""
         return causes(self.questions, self.run.answers, self.graded, self.expert.current, self.facts)
 
     @cached_property
     def pareto(self) -> Pareto:
-        """The causes, largest first."""
-        return pareto(self.causes, self.graded)
+        """The causes of the bad answers among what counts, largest first."""
+        found = {i: cause for i, cause in self.causes.items() if i in self.counted}
+        first = len(self.counted) if len(self.counted) < len(self.graded) else None
+        return pareto(found, self.counted, self.order, first)
 
     # -- what a reader may see -----------------------------------------------------------------------------------------
 

@@ -149,11 +149,11 @@ def test_causes_are_counted_largest_first_with_what_is_missing():
     }
     facts = Facts({"fees"}, set(), set(), PASSAGES, lambda _: True)
     table = causes(questions, answers, graded, labels, facts)
-    counted = pareto(table, graded)
+    counted = pareto(table, graded, [f"q{i}" for i in range(8, -1, -1)])
     missing = {"cause not told by the evidence": 1, "not graded": 1, "error": 1}
-    assert [(r.cause, r.share) for r in counted.rows] == [
-        ("not_retrieved", Share(4, 5, missing)),
-        ("wrong_despite_passage", Share(1, 5, missing)),
+    assert [(r.cause, r.share, r.questions) for r in counted.rows] == [
+        ("not_retrieved", Share(4, 5, missing), ("q3", "q2", "q1", "q0")),
+        ("wrong_despite_passage", Share(1, 5, missing), ("q4",)),
     ]
     assert (counted.bad, counted.known, counted.by_expert, counted.overruled) == (6, 5, 2, 1)
     assert counted.count("not_retrieved") == 4 and counted.count("format_or_tone") == 0
@@ -162,4 +162,4 @@ def test_causes_are_counted_largest_first_with_what_is_missing():
 
 def test_a_bad_answer_without_a_cause_is_refused():
     with pytest.raises(DataError, match="every bad answer"):
-        pareto({}, {"q": WRONG})
+        pareto({}, {"q": WRONG}, ["q"])

@@ -597,7 +597,7 @@ def test_label_shares_and_segments_carry_what_is_missing():
 def test_pareto_says_what_mends_each_cause():
     rows = grid(tables.pareto(PARETO), "Causes")
     assert [r[1] for r in rows[1:]] == ["7 of 12 (32-81 %)", "5 of 12 (19-68 %)"]
-    assert "owner" in rows[1][2]
+    assert "owner" in rows[1][3]
     assert "14 bad answers, 12 with a known cause" in soup(tables.pareto(PARETO)).get_text()
 
 

@@ -11,21 +11,38 @@ from ...results import Result
 from ...tracing import Place, Seen, Trace
 from ..html import Html, element, join, link, listing, note, paragraph, section, table, tag
 from ..tasks import owners_tasks
-from ..words import MEND, cause_name, plural
+from ..words import MEND, cause_name, first_read, plural
 
 LABEL_TAG = {"wrong": "bad", "partly": "open", "declined": ""}
 
 
 def pareto(found: Pareto) -> Html:
-    """The causes of bad answers, largest first, with what usually mends each."""
-    rows = [(cause_name(row.cause), row.share, MEND.get(row.cause, "")) for row in found.rows]
+    """The causes of bad answers, largest first, with their questions and what usually mends each.
+
+    "Format or tone" is never found by rule: only the expert gives it.
+    """
+    rows = [(cause_name(row.cause), row.share, ", ".join(row.questions), MEND.get(row.cause, "")) for row in found.rows]
     absent = found.rows[0].share.missing_text() if found.rows else ""
     said = f"The expert named {found.by_expert} of these causes and overruled the rule in {found.overruled}."
     return section(
         paragraph(element("strong", f"{plural(found.bad, 'bad answer')}, {found.known} with a known cause. "), said),
-        table("Causes, largest first", ("Cause", "Bad answers", "What usually mends it"), rows),
+        table(
+            f"Causes, largest first{first_read(found.first)}",
+            ("Cause", "Bad answers", "Questions", "What usually mends it"),
+            rows,
+            empty="no bad answer with a known cause",
+        ),
+        note(UNREAD) if found.first is not None else None,
         note(f"Not in it: {absent}.") if absent else None,
+        note("In brackets: 95 % intervals. “Facts right, format or tone not” is only ever given by the expert."),
     )
+
+
+UNREAD = (
+    "Not all answers are read, and the judge is not admitted. Rules have labelled every decline, a person only the "
+    "first answers of the order: all bad answers that are known would be too many declines. They are listed, and not "
+    "counted here."
+)
 
 
 def failures(found: Sequence[Failure]) -> Html:
