@@ -1,7 +1,6 @@
 """What is counted while not all is read: a random sample, never all that rules label and the little that is read."""
 
 import json
-from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup

@@ -14,7 +14,8 @@ from tiny import run_and_label, tiny_pilot
 
 from rag_pilot.analysis.causes import CauseCount, Pareto
 from rag_pilot.analysis.comparison import compare
-from rag_pilot.analysis.measures import Retrieval, Segment
+from rag_pilot.analysis.measures import Retrieval
+from rag_pilot.analysis.segments import Segment
 from rag_pilot.analysis.shares import Mean, Share
 from rag_pilot.analysis.threshold import Scored, sweep
 from rag_pilot.grading.agreement import gate

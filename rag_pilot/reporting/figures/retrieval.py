@@ -5,7 +5,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
-from ...analysis.measures import Retrieval, Segment
+from ...analysis.measures import Retrieval
+from ...analysis.segments import Segment
 from ...analysis.shares import COUNTS_ONLY_UNDER, Mean, Share
 from ...results import Result
 from ..html import Html
