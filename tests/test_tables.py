@@ -17,6 +17,7 @@ from rag_pilot.analysis.causes import CauseCount, Pareto
 from rag_pilot.analysis.comparison import compare
 from rag_pilot.analysis.cost import Spending, Usage
 from rag_pilot.analysis.decision import Decision, acceptance
+from rag_pilot.analysis.grades import Graded
 from rag_pilot.analysis.headline import Headline
 from rag_pilot.analysis.latency import StageTime
 from rag_pilot.analysis.measures import FourWay, Leaks
@@ -36,6 +37,7 @@ from rag_pilot.records import Document, Passage, Question
 from rag_pilot.reporting import tables
 from rag_pilot.reporting.html import STYLE, Html, element, join, link, section, table
 from rag_pilot.reporting.tables.answers import stages
+from rag_pilot.reporting.tasks import owners_tasks
 from rag_pilot.results import Result, criteria, what_can_be_shown
 from rag_pilot.settings import Acceptance, Change, Settings
 from rag_pilot.tracing import trace
@@ -166,7 +168,7 @@ DOCS = Documents(
 INVENTORY = inventory(Documents(DOCS.documents[:2]), [Passage("open#1", "open", "x")])
 PARETO = Pareto(
     (
-        CauseCount("missing_or_stale", share(7, 12, not_graded=3)),
+        CauseCount("missing_or_stale", share(7, 12, not_graded=3), ("q7", "q1")),
         CauseCount("not_retrieved", share(5, 12, not_graded=3)),
     ),
     bad=14,
@@ -508,6 +510,20 @@ def test_tasks_name_owner_document_and_questions(result: Result):
     assert rows[1][:4] == ["Head of travel", "travel", "1", "q6"]
 
 
+def test_tasks_stand_by_owner_on_the_page_as_in_the_file_those_without_one_last(result: Result):
+    bad = Result(result.pilot, result.run, result.built)
+    bad.documents = {**result.documents, "leave": replace(result.documents["leave"], owner="")}
+    bad.__dict__["facts"] = replace(result.facts, lacking={"q1", "q2", "q3", "q6"}, holding=frozenset())
+    bad.__dict__["graded"] = dict.fromkeys(result.graded, Graded("wrong", "expert"))
+    assert [(t.owner, t.document, len(t.questions)) for t in owners_tasks(bad)] == [
+        ("Head of salaries", "salaries", 1),
+        ("Head of travel", "travel", 2),
+        ("", "leave", 1),
+    ]
+    rows = grid(tables.tasks(bad), "Documents to mend")
+    assert [row[0] for row in rows[1:]] == ["Head of salaries", "Head of travel", "no owner named"]
+
+
 def test_run_counts_are_those_of_the_answers(result: Result):
     statuses = [a.status for a in result.run.answers.values()]
     rows = grid(tables.run(result), "What came back")
@@ -597,10 +613,12 @@ def test_label_shares_carry_what_is_missing_and_are_counts_while_something_is():
     assert grid(page, "Labels of the answers")[1][1] == "80 of 100 (80 %, 71-87)"
 
 
-def test_pareto_says_what_mends_each_cause():
+def test_pareto_says_what_mends_each_cause_with_intervals_questions_and_how_often_the_rule_was_overruled():
     rows = grid(tables.pareto(PARETO), "Causes")
     assert [r[1] for r in rows[1:]] == ["7 of 12 (32-81 %)", "5 of 12 (19-68 %)"]
+    assert (rows[0][2], rows[1][2]) == ("Questions", "q7, q1")
     assert "owner" in rows[1][3]
+    assert "The expert named 4 of these causes and overruled the rule in 1." in soup(tables.pareto(PARETO)).get_text()
     assert "14 bad answers, 12 with a known cause" in soup(tables.pareto(PARETO)).get_text()
 
 

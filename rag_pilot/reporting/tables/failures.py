@@ -74,7 +74,7 @@ def failures(found: Sequence[Failure]) -> Html:
 def tasks(result: Result) -> Html:
     """Documents to mend, by owner: a document is named, and what is missing told, only to those who may open it."""
     readers, rows = result.pilot.readers, []
-    every = sorted(owners_tasks(result), key=lambda t: (t.owner or "~", -len(t.questions), t.document))
+    every = owners_tasks(result)
     for task in every:
         document = result.documents.get(task.document)
         needed = sorted({lacking for i, _ in task.questions if (lacking := result.hidden(i))})
@@ -94,8 +94,10 @@ def tasks(result: Result) -> Html:
     )
 
 
-def trace(found: Trace) -> Html:
+def trace(found: Trace | None) -> Html:
     """Where the expected document of one question stood in every list, and what the model saw."""
+    if found is None:
+        return section("No bad answer with a known cause can be shown to these readers: there is nothing to trace.")
     if found.hidden:
         return section(
             paragraph(tag("not shown", "open"), f" Question {found.question_id}: the reader needs {found.hidden}."),
