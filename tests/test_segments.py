@@ -241,9 +241,11 @@ def test_the_tables_show_every_part_with_its_counts_and_what_is_missing(result):
     head, total, *_ = cells(shown, 2)
     assert head == ["Part", "Questions", "the model said that the passages do not hold the answer", "Not in it"]
     assert total == ["all questions", "6", "1 of 1", "5 answered"]
+    _, total, *_ = cells(shown, 1)
+    assert total[-1] == "With an uncited sentence: 1 declined"
     head, _, _, none = cells(tables.retrieval_segments(result), 1)
     assert head == ["Part", "Questions", "Hit@1", "Hit@5", "MRR", "Recall@5", "Leaks", "Not in it"]
-    assert none[:4] == ["no document", "2", "no data", "no data"] and "2 unanswerable" in none[-1]
+    assert none[:4] == ["no document", "2", "no data", "no data"] and none[-1] == "all but Leaks: 2 unanswerable"
 
 
 def test_a_part_shown_to_be_lower_is_marked_where_it_stands(result):

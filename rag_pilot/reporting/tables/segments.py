@@ -9,7 +9,7 @@ from ...analysis.shares import COUNTS_ONLY_UNDER, MEANS_FROM, PERCENT_FROM, Shar
 from ...records import DECLINE_REASONS, LABELS
 from ...results import Result
 from ...scores import NAMES, VALIDATED
-from ..html import NOT_MEASURED, Html, element, join, note, section, table, tag
+from ..html import NOT_MEASURED, Html, element, join, note, section, table, tag, whole
 from ..words import DECLINE
 
 OPEN = ("category", "language")
@@ -82,19 +82,25 @@ def _heading(name: str) -> str:
     return DECLINE.get(name, name) + unvalidated
 
 
-def _value(row: Row, name: str) -> object:
+def _value(row: Row, name: str) -> Html | str:
+    """A value that is broken over lines before its interval only."""
     value = row.values.get(name)
     if value is None:
         return NOT_MEASURED
-    return join([value.text(), element("br"), tag("lower than the rest", "bad")]) if name in row.worst else value
+    counts, bracket, interval = value.text().partition(" (")
+    said = [whole(counts), *([" ", whole(f"({interval}")] if bracket else [])]
+    return join([*said, *([element("br"), tag("lower than the rest", "bad")] if name in row.worst else [])])
 
 
 def _missing(row: Row, names: Sequence[str]) -> Html | str:
-    """What is missing from the measures of a part: once where it is the same of all."""
-    texts = {name: value.missing_text() for name in names if (value := row.values.get(name)) is not None}
-    texts = {name: text for name, text in texts.items() if text}
-    if not texts:
-        return ""
-    if len(set(texts.values())) == 1:
-        return element("small", next(iter(texts.values())))
-    return element("small", "; ".join(f"{_heading(name)}: {text}" for name, text in texts.items()))
+    """What is missing from the measures of a part, once of those from which the same is."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        value = row.values.get(name)
+        alike.setdefault(value.missing_text() if value is not None else "", []).append(name)
+    of_all = [*alike.pop("", [])]
+    texts = []
+    for text, those in alike.items():
+        but = f"all but {', '.join(of_all)}" if len(alike) == 1 and len(of_all) < len(those) else ", ".join(those)
+        texts.append(text if len(those) == len(names) else f"{but}: {text}")
+    return element("small", "; ".join(texts)) if texts else ""
