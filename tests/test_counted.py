@@ -6,6 +6,7 @@ import pytest
 from bs4 import BeautifulSoup
 from tiny import tiny_pilot
 
+from rag_pilot.analysis.shares import Share
 from rag_pilot.files import append_jsonl
 from rag_pilot.ledger import Ledger
 from rag_pilot.pilot import Pilot
@@ -87,9 +88,24 @@ def test_table_and_picture_of_causes_say_over_which_questions_they_count(unread)
     assert "not admitted" not in page.get_text()
 
 
+def test_shares_of_correct_answers_by_part_are_over_the_same_questions(unread):
+    result = read(unread, 10)
+    found = {row.part: row.values["correct"] for row in result.measures_by("category")}
+    declines = len(result.counted) - 10
+    assert found["a"] == Share(5, 10, {"after the last one read": ANSWERED - 10})
+    assert found["d"] == Share(0, declines, {"after the last one read": DECLINED - declines})
+    said = f"Labels are over the first {len(result.counted)} questions of the order, read up to there"
+    assert said in tables.segments(result) and said not in tables.segments(read(unread, ANSWERED))
+
+
 def test_before_any_label_there_are_words_and_no_number(unread):
     result = read(unread, 0)
     assert set(result.counted) == set(result.order[: result.order.index(result.to_read[0])])
-    for page in (tables.pareto(result.pareto), figures.causes(result.pareto), run_page(result)):
+    for page in (
+        tables.pareto(result.pareto),
+        figures.causes(result.pareto),
+        run_page(result),
+        tables.segments(result),
+    ):
         assert "nan" not in BeautifulSoup(page, "html.parser").get_text().lower().split()
     assert result.decision().verdict == "not_decided"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...analysis.causes import Pareto
+from ...analysis.shares import COUNTS_ONLY_UNDER
 from ...reading import Failure
 from ...results import Result
 from ...tracing import Place, Seen, Trace
@@ -34,7 +35,10 @@ def pareto(found: Pareto) -> Html:
         ),
         note(UNREAD) if found.first is not None else None,
         note(f"Not in it: {absent}.") if absent else None,
-        note("In brackets: 95 % intervals. “Facts right, format or tone not” is only ever given by the expert."),
+        note(
+            f"In brackets, from {COUNTS_ONLY_UNDER} bad answers on: 95 % intervals. “Facts right, format or tone not” "
+            "is only ever given by the expert."
+        ),
     )
 
 
