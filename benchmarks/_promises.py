@@ -37,7 +37,6 @@ from rag_pilot.analysis.comparison import compare, confirmed, detectable, level,
 from rag_pilot.analysis.decision import Criterion, acceptance, chance_to_meet
 from rag_pilot.analysis.headline import Estimate, estimate
 from rag_pilot.analysis.intervals import Interval, bonett_price, wilson
-from rag_pilot.analysis.measures import SEGMENTS
 from rag_pilot.analysis.threshold import Scored, sweep
 from rag_pilot.building import Variant
 from rag_pilot.grading.agreement import gate
@@ -282,7 +281,7 @@ def of_seconds() -> Figures:
             result.label_shares,
         ]
         found += [result.pareto, result.judgements(), result.decision(), result.stage_times(), result.spending()]
-        found += [by(segment) for segment in SEGMENTS for by in (result.hits_by, result.correct_by)]
+        found += [by(segment) for segment in result.segments for by in (result.hits_by, result.measures_by)]
         statistics_s = time.perf_counter() - begun
     print(
         f"\nThe sweep of 300 answers: {threshold_s:.2f} s; {len(found)} other statistics of a run: {statistics_s:.2f} s"

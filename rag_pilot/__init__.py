@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .second import second_form as second_form
     from .second import settling_form as settling_form
     from .tracing import trace as trace
+    from .tracing import trace_largest_cause as trace_largest_cause
 
 _HOMES = {
     "HybridIndex": "retrieval.hybrid",
@@ -60,6 +61,7 @@ _HOMES = {
     "spot_checks": "review",
     "tables": "reporting",
     "trace": "tracing",
+    "trace_largest_cause": "tracing",
     "weighings": "compared",
     "what_can_be_shown": "results",
     "writing_form": "reading",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from pathlib import PurePath
 
 from .analysis.causes import Cause, Facts, Pareto, causes, pareto
 from .analysis.cost import Spending, spending
@@ -15,19 +16,9 @@ from .analysis.decision import Criterion, Decision, Judgement, acceptance, can_s
 from .analysis.grades import ExpertLabels, Graded, expert_labels, judge_label, settle
 from .analysis.headline import Estimate, Headline, headline, withheld
 from .analysis.latency import StageTime, stage_times
-from .analysis.measures import (
-    FourWay,
-    Leaks,
-    Retrieval,
-    Segment,
-    by_segment,
-    four_way,
-    label_shares,
-    leaks,
-    outcomes,
-    retrieval,
-)
+from .analysis.measures import FourWay, Leaks, Retrieval, four_way, label_shares, leaks, retrieval
 from .analysis.sample import Sample, first_that_need_a_person, read_so_far
+from .analysis.segments import Key, Records, Row, Segment, by_segment, keys, rows
 from .analysis.shares import Share
 from .analysis.threshold import Sweep, scored_answers, sweep
 from .answering.answerer import instructed
@@ -35,6 +26,7 @@ from .audit import Audit, Rights, audit
 from .building import Built
 from .corpus.facts import Facts as TextFacts
 from .corpus.facts import numbers_and_codes
+from .errors import DataError
 from .fitting import Fitted, fitted
 from .grading.agreement import Gate, gate
 from .grading.labels import LabelStore
@@ -176,6 +168,17 @@ class Result:
         """The share of each label among the answers that have one."""
         return label_shares(self.graded)
 
+    @cached_property
+    def counted(self) -> dict[str, Graded]:
+        """The labels that counts of causes and of correct answers are over: all, or those of a random sample.
+
+        While answers that need a person are unread and the judge is not admitted, rules have labelled every decline of
+        the set, and a person only the first answers of the order: what stands before the first unread one counts.
+        """
+        if self.gate.passed or self.sample.waiting is None:
+            return self.graded
+        return {i: self.graded[i] for i in self.sample.covered}
+
     # -- retrieval -----------------------------------------------------------------------------------------------------
 
     def may_open(self, question: Question) -> bool:
@@ -185,8 +188,12 @@ class Result:
     @cached_property
     def retrieval(self) -> Retrieval:
         """Hit@1, Hit@5, MRR and recall@5 of what was shown."""
-        rankings = {i: [h["doc"] for h in a.hits] for i, a in self.run.answers.items() if a.status != "error"}
-        return retrieval(self.questions, rankings, self.may_open)
+        return retrieval(self.questions, self.rankings, self.may_open)
+
+    @cached_property
+    def rankings(self) -> dict[str, list[str]]:
+        """The documents shown for each question, best first; a failed call has none."""
+        return {i: [h["doc"] for h in a.hits] for i, a in self.run.answers.items() if a.status != "error"}
 
     @cached_property
     def leaks(self) -> Leaks:
@@ -233,14 +240,38 @@ class Result:
         """Answered or declined, by whether the documents can answer."""
         return four_way(self.questions, self.run.answers)
 
-    def hits_by(self, segment: str) -> list[Segment]:
-        """Hit@5 in each category, lang, source or group."""
-        measured = self.retrieval.hits(5)
-        return by_segment([q for q in self.questions if q.id in measured], segment, measured)
+    # -- parts ---------------------------------------------------------------------------------------------------------
 
-    def correct_by(self, segment: str) -> list[Segment]:
-        """The share correct in each category, lang, source or group, of the answers that have a label."""
-        return by_segment(self.questions, segment, outcomes(self.graded))
+    @cached_property
+    def segments(self) -> dict[str, Key]:
+        """How the questions are parted: category, language, source, group, document type, answerable or not."""
+        return keys(self.document_type)
+
+    def document_type(self, question: Question) -> str:
+        """Such as 'pdf': the kind of file of the document that the question expects."""
+        if not question.docs:
+            return "no document"
+        document = self.documents.get(question.doc or "")
+        return PurePath(document.path).suffix.lstrip(".").lower() or "no suffix" if document else "document not there"
+
+    def _key(self, segment: str) -> Key:
+        if segment not in self.segments:
+            raise DataError(f"segments by {segment!r}; expected one of {', '.join(self.segments)}")
+        return self.segments[segment]
+
+    def records(self, *, scored: bool = False) -> Records:
+        """What the measures of a part are taken from; with the scores, which a model may have to be asked for."""
+        checked = {score.name: score.checked for score in self.scores} if scored else {}
+        return Records(self.run.answers, self.rankings, self.may_open, self.built.groups, self.counted, checked)
+
+    def measures_by(self, segment: str, *, scored: bool = False) -> list[Row]:
+        """All measures of all questions, then of each part of them."""
+        return rows(self.questions, self._key(segment), self.records(scored=scored))
+
+    def hits_by(self, segment: str) -> list[Segment]:
+        """Hit@5 of each part."""
+        key = self._key(segment)
+        return by_segment(self.questions, key, lambda q: retrieval(q, self.rankings, self.may_open).hit5)
 
     @cached_property
     def laid_over(self) -> dict[str, str]:
@@ -271,13 +302,15 @@ class Result:
 
     @cached_property
     def causes(self) -> dict[str, Cause]:
-        """The cause of every bad answer."""
+        """The cause of every bad answer that is known."""
         return causes(self.questions, self.run.answers, self.graded, self.expert.current, self.facts)
 
     @cached_property
     def pareto(self) -> Pareto:
-        """The causes, largest first."""
-        return pareto(self.causes, self.graded)
+        """The causes of the bad answers among what counts, largest first."""
+        found = {i: cause for i, cause in self.causes.items() if i in self.counted}
+        first = len(self.counted) if len(self.counted) < len(self.graded) else None
+        return pareto(found, self.counted, self.order, first)
 
     # -- what a reader may see -----------------------------------------------------------------------------------------
 

@@ -105,6 +105,15 @@ class _Again:
         return place[one] < place[two] and (one not in after or after[one] > after[two])
 
 
+def trace_largest_cause(result: Result) -> Trace | None:
+    """The trace of the first bad answer, in the order of reading, of the largest cause of which readers may see one.
+
+    None where no bad answer has a known cause, or none that they may see.
+    """
+    ids = (i for row in result.pareto.rows for i in row.questions if not result.hidden(i))
+    return next((trace(result, i) for i in ids), None)
+
+
 def trace(result: Result, question_id: str) -> Trace:
     """Trace one question of a run; texts and scores are left out where the pilot's readers may not see them."""
     question = next((q for q in result.questions if q.id == question_id), None)

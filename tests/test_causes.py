@@ -1,6 +1,8 @@
 """Causes in the order of the evidence, the expert's word, and the count of causes."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rag_pilot.analysis.causes import Facts, cause, causes, examples, pareto
 from rag_pilot.analysis.grades import Graded
@@ -149,17 +151,41 @@ def test_causes_are_counted_largest_first_with_what_is_missing():
     }
     facts = Facts({"fees"}, set(), set(), PASSAGES, lambda _: True)
     table = causes(questions, answers, graded, labels, facts)
-    counted = pareto(table, graded)
+    counted = pareto(table, graded, [f"q{i}" for i in range(8, -1, -1)])
     missing = {"cause not told by the evidence": 1, "not graded": 1, "error": 1}
-    assert [(r.cause, r.share) for r in counted.rows] == [
-        ("not_retrieved", Share(4, 5, missing)),
-        ("wrong_despite_passage", Share(1, 5, missing)),
+    assert [(r.cause, r.share, r.questions) for r in counted.rows] == [
+        ("not_retrieved", Share(4, 5, missing), ("q3", "q2", "q1", "q0")),
+        ("wrong_despite_passage", Share(1, 5, missing), ("q4",)),
     ]
     assert (counted.bad, counted.known, counted.by_expert, counted.overruled) == (6, 5, 2, 1)
     assert counted.count("not_retrieved") == 4 and counted.count("format_or_tone") == 0
     assert examples(table, "not_retrieved", ["q3", "q1", "q7", "q0"]) == ["q3", "q1", "q0"]
 
 
+ONE = st.tuples(
+    st.sampled_from(["fees", None]), st.sampled_from(["fees#1", "menu#1"]), st.sampled_from(["wrong", "correct"])
+)
+
+
+@given(st.lists(ONE, max_size=30), st.randoms())
+def test_order_and_names_of_questions_change_no_count_of_a_cause(drawn, rng):
+    def counted(name, shuffled):
+        questions = [Question(name(n), "?", doc=doc, quote=QUOTE) for n, (doc, _, _) in enumerate(drawn)]
+        answers = {
+            name(n): Answer(name(n), "answered", hits=({"id": p, "doc": p.split("#")[0]},))
+            for n, (_, p, _) in enumerate(drawn)
+        }
+        graded = {name(n): Graded(label, "expert") for n, (_, _, label) in enumerate(drawn)}
+        if shuffled:
+            rng.shuffle(questions)
+        table = causes(questions, answers, graded, {}, Facts({"fees"}, set(), set(), PASSAGES, lambda _: True))
+        found = pareto(table, graded, [q.id for q in questions])
+        assert all(len(row.questions) == row.share.count for row in found.rows)
+        return [(row.cause, row.share) for row in found.rows], found.bad, found.known
+
+    assert counted(str, False) == counted(lambda n: f"other-{99 - n}", True)
+
+
 def test_a_bad_answer_without_a_cause_is_refused():
     with pytest.raises(DataError, match="every bad answer"):
-        pareto({}, {"q": WRONG})
+        pareto({}, {"q": WRONG}, ["q"])

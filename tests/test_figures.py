@@ -14,7 +14,8 @@ from tiny import run_and_label, tiny_pilot
 
 from rag_pilot.analysis.causes import CauseCount, Pareto
 from rag_pilot.analysis.comparison import compare
-from rag_pilot.analysis.measures import Retrieval, Segment
+from rag_pilot.analysis.measures import Retrieval
+from rag_pilot.analysis.segments import Segment
 from rag_pilot.analysis.shares import Mean, Share
 from rag_pilot.analysis.threshold import Scored, sweep
 from rag_pilot.grading.agreement import gate
@@ -99,7 +100,13 @@ def every(scored: Result) -> dict[str, Html]:
     return {
         "retrieval": figures.retrieval(both),
         "retrieval_by": figures.retrieval_by(
-            {"keyword": [segment("typo", 3, 20, True), segment("code", 5, 6)], "dense": [segment("typo", 9, 20)]},
+            {
+                "keyword": [
+                    segment("typo", 3, 20, True),
+                    Segment("code", Share(5, 6, {"unanswerable": 2}), None, False),
+                ],
+                "dense": [segment("typo", 9, 20)],
+            },
             "category",
         ),
         "labels": figures.labels({"baseline": shares(20, 5, 4, 10, 1), "second": shares(20, 5, 4, 1, 0, missing=10)}),
@@ -157,6 +164,10 @@ def test_titles_name_how_many_were_counted(every: dict[str, Html]):
 def test_alt_text_holds_the_numbers_of_the_records(every: dict[str, Html], name: str, wanted: list[str]):
     alt, _ = image(every[name])
     assert [w for w in wanted if w not in alt] == []
+
+
+def test_the_parts_of_retrieval_say_what_is_missing_from_them(every: dict[str, Html]):
+    assert "Not in it: 2 unanswerable." in every["retrieval_by"]
 
 
 def test_a_useful_threshold_is_named_and_a_useless_one_is_called_so():

@@ -1,18 +1,15 @@
-"""Retrieval, leaks, label shares and segments, with their denominators."""
+"""Retrieval, leaks and label shares, with their denominators."""
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ranx import Qrels, Run, evaluate
-from scipy.stats import fisher_exact
 from sklearn.metrics import label_ranking_average_precision_score, top_k_accuracy_score
-from statsmodels.stats.multitest import multipletests
 
 from rag_pilot.analysis.grades import Graded
-from rag_pilot.analysis.measures import by_segment, four_way, label_shares, leaks, outcomes, rank_of, retrieval
+from rag_pilot.analysis.measures import four_way, label_shares, leaks, rank_of, retrieval
 from rag_pilot.analysis.shares import Share
-from rag_pilot.errors import DataError
 from rag_pilot.records import Answer, Question
 
 
@@ -172,51 +169,3 @@ def test_a_failed_call_never_raises_a_share_and_ungraded_answers_are_missing():
         "error": (2, 12),
     }
     assert shares["correct"].missing == {"not graded": 3}
-
-
-def test_outcomes_know_three_states():
-    states = outcomes(graded(correct=1, wrong=1, error=1, not_graded=1))
-    assert list(states.values()) == [True, False, False, None]
-
-
-# -- segments
-
-
-def segmented(sizes):
-    """Questions of categories with (good, all) of each."""
-    questions, good = [], {}
-    for name, (right, n) in sizes.items():
-        for k in range(n):
-            questions.append(question(f"{name}{k}", category=name))
-            good[f"{name}{k}"] = k < right
-    return questions, good
-
-
-def test_the_worst_segment_is_named_only_when_shown():
-    usual = {f"c{i}": (14, 17) for i in range(11)}
-    questions, good = segmented({**usual, "code": (5, 17)})
-    assert [s.name for s in by_segment(questions, "category", good) if s.worst] == ["code"]
-    questions, good = segmented({**usual, "code": (10, 17)})  # 59 %: the worst of twelve looks like that by chance
-    assert not any(s.worst for s in by_segment(questions, "category", good))
-
-
-def test_the_best_segment_is_never_the_worst():
-    questions, good = segmented({"a": (40, 40), "b": (60, 100), "c": (65, 100)})
-    assert {s.name: s.worst for s in by_segment(questions, "category", good)} == {"a": False, "b": True, "c": False}
-
-
-def test_p_values_are_fishers_adjusted_by_holm():
-    sizes = {"a": (5, 20), "b": (16, 20), "c": (15, 20), "tiny": (0, 9)}
-    found = {s.name: s for s in by_segment(*segmented(sizes)[:1], "category", segmented(sizes)[1])}
-    raw = [fisher_exact([[g, n - g], [36 - g, 33 - n + g]])[1] for g, n in list(sizes.values())[:3]]
-    assert [found[name].p for name in "abc"] == pytest.approx(list(multipletests(raw, method="holm")[1]))
-    assert found["tiny"].p is None and found["tiny"].share.text() == "0 of 9"
-
-
-def test_segments_by_group_overlap_and_missing_outcomes_are_counted():
-    questions = [question("q1", groups=frozenset({"hr", "it"})), question("q2", groups=frozenset()), question("q3")]
-    found = {s.name: s.share for s in by_segment(questions, "group", {"q1": True, "q2": None})}
-    assert found == {"hr": Share(1, 1), "it": Share(1, 1), "(none)": Share(0, 0, {"not measured": 2})}
-    assert [s.name for s in by_segment(questions, "source", {})] == ["(none)"]
-    with pytest.raises(DataError, match="expected one of"):
-        by_segment(questions, "doc", {})

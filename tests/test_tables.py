@@ -17,9 +17,10 @@ from rag_pilot.analysis.causes import CauseCount, Pareto
 from rag_pilot.analysis.comparison import compare
 from rag_pilot.analysis.cost import Spending, Usage
 from rag_pilot.analysis.decision import Decision, acceptance
+from rag_pilot.analysis.grades import Graded
 from rag_pilot.analysis.headline import Headline
 from rag_pilot.analysis.latency import StageTime
-from rag_pilot.analysis.measures import FourWay, Leaks, Segment
+from rag_pilot.analysis.measures import FourWay, Leaks
 from rag_pilot.analysis.shares import Mean, Share
 from rag_pilot.analysis.threshold import Scored, sweep
 from rag_pilot.analysis.weights import ChosenWeight, Paired
@@ -36,6 +37,7 @@ from rag_pilot.records import Document, Passage, Question
 from rag_pilot.reporting import tables
 from rag_pilot.reporting.html import STYLE, Html, element, join, link, section, table
 from rag_pilot.reporting.tables.answers import stages
+from rag_pilot.reporting.tasks import owners_tasks
 from rag_pilot.results import Result, criteria, what_can_be_shown
 from rag_pilot.settings import Acceptance, Change, Settings
 from rag_pilot.tracing import trace
@@ -166,7 +168,7 @@ DOCS = Documents(
 INVENTORY = inventory(Documents(DOCS.documents[:2]), [Passage("open#1", "open", "x")])
 PARETO = Pareto(
     (
-        CauseCount("missing_or_stale", share(7, 12, not_graded=3)),
+        CauseCount("missing_or_stale", share(7, 12, not_graded=3), ("q7", "q1")),
         CauseCount("not_retrieved", share(5, 12, not_graded=3)),
     ),
     bad=14,
@@ -201,7 +203,6 @@ PLAIN: list[tuple[str, Callable[[Any], Html], Any]] = [
     ("composition", tables.composition, (Question("q1", "How?", category="typo", lang="en", source="mail"),)),
     ("documents", lambda x: tables.documents(x, TODAY, {g for d in x.documents for g in d.groups}), DOCS),
     ("inventory", lambda x: tables.inventory(x, {g for f in x.files for g in f.document.groups}), INVENTORY),
-    ("segments", lambda x: tables.segments(x, "Hit@5" + EVIL), [Segment("typo", share(3, 40), 0.01, True)]),
     ("pareto", tables.pareto, PARETO),
     ("failures", tables.failures, [FAILED]),
     ("failures hidden", tables.failures, [HIDDEN]),
@@ -235,7 +236,10 @@ def test_markup_in_questions_answers_documents_and_people_of_a_run_is_shown_as_t
         i: replace(a, text=(a.text or "") + EVIL, model="m" + EVIL, flags=("odd" + EVIL,))
         for i, a in result.run.answers.items()
     }
-    questions = tuple(replace(q, question=q.question + EVIL, expected=q.expected + EVIL) for q in result.run.questions)
+    questions = tuple(
+        replace(q, question=q.question + EVIL, expected=q.expected + EVIL, category=EVIL + q.id)
+        for q in result.run.questions
+    )
     run = replace(result.run, questions=questions, answers=answers, info={"date": EVIL, "models": [EVIL]})
     bad = Result(result.pilot, run, result.built)
     bad.settings = bad.settings.model_copy(
@@ -249,6 +253,8 @@ def test_markup_in_questions_answers_documents_and_people_of_a_run_is_shown_as_t
         tables.trace(trace(bad, "q1")),
         tables.tried(Tried(change, bad, bad, comparison, {}, {})),
         tables.composition([replace(q, category=EVIL, lang=EVIL) for q in questions]),
+        tables.segments(bad),
+        tables.retrieval_segments(bad),
         tables.retrievers({EVIL: result.retrieval}, {EVIL: result.leaks}),
         tables.label_shares({EVIL: share(1, 2)}),
     ):
@@ -317,7 +323,9 @@ def test_a_result_shows_itself_with_the_one_style():
 @pytest.fixture(scope="module")
 def all_pages(result: Result, one: Tried) -> dict[str, Html]:
     pages = {name: made_by(record) for name, made_by, record in PLAIN}
-    own = {n: getattr(tables, n)(result) for n in ("stamp", "run", "progress", "tasks")}
+    own = {
+        n: getattr(tables, n)(result) for n in ("stamp", "run", "progress", "tasks", "segments", "retrieval_segments")
+    }
     more = {
         "decision_table": tables.decision_table(),
         "cost_plan": tables.cost_plan(settings()),
@@ -502,6 +510,20 @@ def test_tasks_name_owner_document_and_questions(result: Result):
     assert rows[1][:4] == ["Head of travel", "travel", "1", "q6"]
 
 
+def test_tasks_stand_by_owner_on_the_page_as_in_the_file_those_without_one_last(result: Result):
+    bad = Result(result.pilot, result.run, result.built)
+    bad.documents = {**result.documents, "leave": replace(result.documents["leave"], owner="")}
+    bad.__dict__["facts"] = replace(result.facts, lacking={"q1", "q2", "q3", "q6"}, holding=frozenset())
+    bad.__dict__["graded"] = dict.fromkeys(result.graded, Graded("wrong", "expert"))
+    assert [(t.owner, t.document, len(t.questions)) for t in owners_tasks(bad)] == [
+        ("Head of salaries", "salaries", 1),
+        ("Head of travel", "travel", 2),
+        ("", "leave", 1),
+    ]
+    rows = grid(tables.tasks(bad), "Documents to mend")
+    assert [row[0] for row in rows[1:]] == ["Head of salaries", "Head of travel", "no owner named"]
+
+
 def test_run_counts_are_those_of_the_answers(result: Result):
     statuses = [a.status for a in result.run.answers.values()]
     rows = grid(tables.run(result), "What came back")
@@ -581,23 +603,22 @@ def test_four_way_rows_add_up():
     ]
 
 
-def test_label_shares_and_segments_carry_what_is_missing():
+def test_label_shares_carry_what_is_missing_and_are_counts_while_something_is():
     page = tables.label_shares({"correct": share(8, 8, not_graded=2)})
     assert "Not in it: 2 not graded." in soup(page).get_text()
     assert grid(page, "Labels of the answers")[1][1:3] == ["8 of 8", "80 to 100 %"]
-    few, some = Segment("few", share(4, 6), None, False), Segment("some", share(9, 20, not_measured=2), None, False)
-    rows = grid(tables.segments([some, few], "By category"), "By category")
-    assert rows == [
-        ["Part", "Share", "Missing"],
-        ["few", "4 of 6", "none"],
-        ["some", "9 of 20 (26-66 %)", "2 not measured"],
-    ]
+    page = tables.label_shares({"correct": share(80, 100, not_graded=1)})
+    assert grid(page, "Labels of the answers")[1][1] == "80 of 100"  # of a mix that is no random sample: no interval
+    page = tables.label_shares({"correct": share(80, 100)})
+    assert grid(page, "Labels of the answers")[1][1] == "80 of 100 (80 %, 71-87)"
 
 
-def test_pareto_says_what_mends_each_cause():
+def test_pareto_says_what_mends_each_cause_with_intervals_questions_and_how_often_the_rule_was_overruled():
     rows = grid(tables.pareto(PARETO), "Causes")
     assert [r[1] for r in rows[1:]] == ["7 of 12 (32-81 %)", "5 of 12 (19-68 %)"]
-    assert "owner" in rows[1][2]
+    assert (rows[0][2], rows[1][2]) == ("Questions", "q7, q1")
+    assert "owner" in rows[1][3]
+    assert "The expert named 4 of these causes and overruled the rule in 1." in soup(tables.pareto(PARETO)).get_text()
     assert "14 bad answers, 12 with a known cause" in soup(tables.pareto(PARETO)).get_text()
 
 

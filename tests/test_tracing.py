@@ -17,7 +17,7 @@ from rag_pilot.retrieval.hybrid import HybridIndex
 from rag_pilot.retrieval.keyword import article_tokenizer
 from rag_pilot.retrieval.merging import Merging
 from rag_pilot.retrieval.rerank import LIST, Reranker
-from rag_pilot.tracing import Trace, trace
+from rag_pilot.tracing import Trace, trace, trace_largest_cause
 
 
 @pytest.fixture
@@ -41,6 +41,18 @@ def test_it_shows_only_ranks_to_those_who_may_not_read(result):
     assert found.hidden == "hr"
     assert SECRET not in repr(found)
     assert found.places
+
+
+def test_the_largest_cause_is_traced_by_its_first_question_that_readers_may_see(result):
+    result.__dict__["order"] = ["q5", "q3", "q1", "q2", "q4", "q6"]  # only hr may see q5
+    assert [(row.cause, row.questions) for row in result.pareto.rows] == [
+        ("should_have_declined", ("q5", "q4")),
+        ("missing_or_stale", ("q6",)),
+    ]
+    assert trace_largest_cause(result) == trace(result, "q4")
+    failed = {i: replace(a, status="error") for i, a in result.run.answers.items()}
+    nothing = trace_largest_cause(Result(result.pilot, replace(result.run, answers=failed), result.built))
+    assert nothing is None and "nothing to trace" in tables.trace(nothing)
 
 
 def test_an_unknown_question_is_refused(result):

@@ -121,20 +121,25 @@ def _seen_by_the_model(question: Question, answer: Answer, facts: Facts, quote: 
 
 @dataclass(frozen=True)
 class CauseCount:
-    """How many bad answers have one cause."""
+    """How many bad answers have one cause, and their questions in the order of reading."""
 
     cause: str
     share: Share
+    questions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Pareto:
-    """The causes, largest first; `overruled` counts how often the expert gave another cause than the rule."""
+    """The causes, largest first; `overruled` counts how often the expert gave another cause than the rule.
+
+    `first`: counted over so many questions of the order, read up to there; None where it is over all.
+    """
 
     rows: tuple[CauseCount, ...]
     bad: int
     by_expert: int
     overruled: int
+    first: int | None = None
 
     def count(self, name: str) -> int:
         """How many bad answers have this cause."""
@@ -146,11 +151,14 @@ class Pareto:
         return sum(row.share.count for row in self.rows)
 
 
-def pareto(causes: Mapping[str, Cause], graded: Mapping[str, Graded]) -> Pareto:
+def pareto(
+    causes: Mapping[str, Cause], graded: Mapping[str, Graded], order: Sequence[str], first: int | None = None
+) -> Pareto:
     """Count the causes of all bad answers, largest first; equal counts stand in the method's order.
 
     Answers without a label, and causes that the evidence does not tell, are missing. Every bad answer must have been
-    given to `cause`.
+    given to `cause`. Only of a random sample, or of all answers, is the share of a cause that of the system: `graded`
+    is one of them, and `first` how many questions of the order it holds if it is not all.
     """
     bad = {q for q, g in graded.items() if is_bad(g)}
     if bad != causes.keys():
@@ -166,10 +174,14 @@ def pareto(causes: Mapping[str, Cause], graded: Mapping[str, Graded]) -> Pareto:
     ordered = sorted((name for name in ALL_CAUSES if counts[name]), key=lambda name: -counts[name])
     by_expert = [c for c in causes.values() if c.by == "expert"]
     return Pareto(
-        tuple(CauseCount(name, Share(counts[name], known, missing)) for name in ordered),
+        tuple(
+            CauseCount(name, Share(counts[name], known, missing), tuple(examples(causes, name, order)))
+            for name in ordered
+        ),
         len(bad),
         len(by_expert),
         sum(c.name != c.rule for c in by_expert),
+        first,
     )
 
 

@@ -1,4 +1,4 @@
-"""What is counted over a run: retrieval, answers, leaks, and the same by segment.
+"""What is counted over a run: retrieval, answers, leaks.
 
 Every number carries what it was counted over and what is missing from it; nothing drops out silently. This module
 does not know where runs are kept, nor which label counts (grades).
@@ -7,16 +7,15 @@ does not know where runs are kept, nor which label counts (grades).
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from ..errors import DataError
 from ..records import LABELS, Answer, Question
 from .grades import Graded
 from .sample import DECLINES_IN_TEXT
-from .shares import COUNTS_ONLY_UNDER, Mean, Share, share_of
+from .shares import Mean, Share
 
 # -- retrieval -------------------------------------------------------------------------------------------------------
 
@@ -173,63 +172,3 @@ def label_shares(graded: Mapping[str, Graded]) -> dict[str, Share]:
     missing = {"not graded": counts[None]} if counts[None] else {}
     n = len(graded) - counts[None]
     return {name: Share(counts[name], n, missing) for name in (*LABELS, "error")}
-
-
-def outcomes(graded: Mapping[str, Graded], label: str = "correct") -> dict[str, bool | None]:
-    """Whether each answer has the label; False for a failed call, None for one that nobody graded."""
-    return {q: None if g.label is None and g.by != "error" else g.label == label for q, g in graded.items()}
-
-
-# -- segments --------------------------------------------------------------------------------------------------------
-
-SEGMENTS = ("category", "lang", "source", "group")
-
-
-@dataclass(frozen=True)
-class Segment:
-    """One part of the question set; `worst` only where it is shown to be lower than the rest."""
-
-    name: str
-    share: Share
-    p: float | None  # Fisher, against the rest, Holm-adjusted; None under 10 questions
-    worst: bool
-
-
-def by_segment(questions: Iterable[Question], by: str, good: Mapping[str, bool | None]) -> list[Segment]:
-    """The share of good outcomes in each category, lang, source or group, by name.
-
-    A question counts in each of its groups. A segment of 10 or more is named worst if Fisher's test against all other
-    questions, adjusted by Holm, is under 0.05 and its share is the lowest so shown (false alarms 2 % in twelve
-    categories of 17). Questions that `good` lacks are missing.
-    """
-    if by not in SEGMENTS:
-        raise DataError(f"segments by {by!r}; expected one of {', '.join(SEGMENTS)}")
-    members: dict[str, list[bool | None]] = defaultdict(list)
-    everything = []
-    for question in questions:
-        everything.append(good.get(question.id))
-        names = sorted(question.groups) if by == "group" else [question[by]]
-        for name in names or [""]:
-            members[name or "(none)"].append(good.get(question.id))
-    total = share_of(everything)
-    shares = {name: share_of(members[name]) for name in sorted(members)}
-    adjusted = _holm({name: _fisher(s, total) for name, s in shares.items() if COUNTS_ONLY_UNDER <= s.n < total.n})
-    shown = {name: shares[name].count / shares[name].n for name, p in adjusted.items() if p <= 0.05}
-    low = {name: value for name, value in shown.items() if value < total.count / total.n}
-    worst = min(low, key=lambda name: (low[name], name), default=None)
-    return [Segment(name, share, adjusted.get(name), name == worst) for name, share in shares.items()]
-
-
-def _fisher(part: Share, total: Share) -> float:
-    from scipy.stats import fisher_exact  # a second to import, needed here only
-
-    rest = (total.count - part.count, total.n - total.count - part.n + part.count)
-    return float(fisher_exact([[part.count, part.n - part.count], rest])[1])
-
-
-def _holm(p: Mapping[str, float]) -> dict[str, float]:
-    adjusted, highest = {}, 0.0
-    for place, name in enumerate(sorted(p, key=lambda name: (p[name], name))):
-        highest = max(highest, min(1.0, p[name] * (len(p) - place)))
-        adjusted[name] = highest
-    return adjusted

@@ -210,7 +210,8 @@ def _wrong(result: Result) -> dict[str, Any]:
     shown = [f for f in wrong if not f.hidden]
     hidden = [f for f in wrong if f.hidden]
     graded = sum(g.label is not None for g in result.graded.values())
-    words = f"{len(wrong)} of {plural(graded, 'answer')} with a label {'is' if len(wrong) == 1 else 'are'} wrong."
+    words = f"{plural(len(wrong), 'answer')} {'is' if len(wrong) == 1 else 'are'} known to be wrong; "
+    words += f"{graded} of {len(result.graded)} have a label."
     if hidden:
         groups = ", ".join(sorted({name for f in hidden for name in f.hidden.split(", ")}))
         words += f" {len(hidden)} of them cannot be shown to these readers: that needs {groups}."

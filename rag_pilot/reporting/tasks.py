@@ -29,7 +29,9 @@ class Task:
 
 
 def owners_tasks(result: Result) -> list[Task]:
-    """The tasks that follow from the bad answers of a run, those with the most questions first.
+    """The tasks that follow from the bad answers of a run, by owner, those with the most questions first.
+
+    Documents without an owner stand last: somebody has to be found for them.
 
     Bad answers with a label and the cause missing_or_stale lead to a task, and documents that the run read as a change
     has mended them, while the old ones are still in place. Nothing is hidden: this is for owners.
@@ -47,15 +49,16 @@ def owners_tasks(result: Result) -> list[Task]:
     for name, change in result.laid_over.items():
         found.setdefault(name, [])
         details.setdefault(name, {})[f"mended for this run only: put the version of {change} in its place"] = None
-    return [
+    tasks = [
         Task(
             name,
             result.documents[name].owner if name in result.documents else "",
             tuple(asked),
             "; ".join(detail.rstrip(".") for detail in details[name]),
         )
-        for name, asked in sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+        for name, asked in found.items()
     ]
+    return sorted(tasks, key=lambda t: (not t.owner, t.owner, -len(t.questions), t.document))
 
 
 def visible(tasks: Sequence[Task], result: Result) -> tuple[list[Task], int]:

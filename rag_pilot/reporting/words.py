@@ -86,6 +86,11 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
+def first_read(first: int | None) -> str:
+    """What a count is over while not all is read, as the end of a caption; empty where it is over all."""
+    return "" if first is None else f", over the first {first} questions of the order, read up to there"
+
+
 def plain(text: str) -> str:
     """A sentence with the codes of causes and measures in plain words."""
     codes = {**CAUSE, "hit5": "Hit@5"}

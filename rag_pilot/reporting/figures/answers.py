@@ -11,7 +11,7 @@ from ...analysis.shares import COUNTS_ONLY_UNDER, Share
 from ...grading.agreement import Gate
 from ...records import JUDGE_LABELS, LABELS
 from ..html import Html
-from ..words import LABEL_ORDER, cause_name, plural
+from ..words import LABEL_ORDER, cause_name, first_read, plural
 from .drawing import INK, LABEL_LOOK, drawing, interval, no_picture, not_in_it, percent_axis, rows
 
 
@@ -91,7 +91,7 @@ def _patch(name: str) -> Any:
 def causes(found: Pareto) -> Html:
     """The causes of bad answers, largest first, with intervals of their shares from 10 bad answers on."""
     if not found.rows:
-        return no_picture("Causes: no bad answer has a cause.")
+        return no_picture(f"Causes: no bad answer has a cause{first_read(found.first)}.")
     most = max(row.share.count for row in found.rows)
     with drawing(1.0 + 0.42 * len(found.rows)) as sheet:
         axis = sheet.axes[0]
@@ -111,7 +111,8 @@ def causes(found: Pareto) -> Html:
         return sheet.html(
             f"Why answers are bad (n = {found.known} of {found.bad} bad answers, cause known)",
             f"The largest cause is {cause_name(first.cause)}, {first.share.text()}. {said}.",
-            "Mend the largest first. Thin lines: 95 % intervals of the shares." + not_in_it(first.share.missing_text()),
+            f"Mend the largest first. Thin lines: 95 % intervals of the shares{first_read(found.first)}."
+            + not_in_it(first.share.missing_text()),
         )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ...analysis.measures import Retrieval, Segment
+from ...analysis.measures import Retrieval
+from ...analysis.segments import Segment
 from ...analysis.shares import COUNTS_ONLY_UNDER, Mean, Share
 from ...results import Result
 from ..html import Html
@@ -95,12 +97,14 @@ def retrieval_by(segments: Mapping[str, Sequence[Segment]], by: str) -> Html:
         )
         n = max(sum(s.share.n for s in found) for found in segments.values())
         worst = any(s.worst for found in segments.values() for s in found)
+        absent = sum((Counter(s.share.missing) for s in next(iter(segments.values()))), Counter[str]())
         return sheet.html(
             f"Right document among the first 5, by {by} (n = {plural(n, 'question')})",
             f"Hit@5 by {by}. {alt}.",
             f"Points with 95 % intervals; under {COUNTS_ONLY_UNDER} questions only the counts stand there. Few "
             "questions give wide lines: read no ranking into them."
-            + (" ▼: shown to be lower than the rest." if worst else " None is shown to be lower than the rest."),
+            + (" ▼: shown to be lower than the rest." if worst else " None is shown to be lower than the rest.")
+            + not_in_it(Share(0, 0, absent).missing_text()),
         )
 
 

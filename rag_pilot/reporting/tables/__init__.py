@@ -17,7 +17,8 @@ from .plan import agreed, cost_plan, criteria, decision, decision_table, judgeme
 from .review import review
 from .score import four_way, headline, label_shares
 from .second import second_reader
-from .sources import composition, findings, leak_audit, retrievers, segments, writing
+from .segments import retrieval_segments, segments
+from .sources import composition, findings, leak_audit, retrievers, writing
 from .week2 import changes, ledger, nothing, threshold, tried
 from .weights import ablations, weighings
 
@@ -54,6 +55,7 @@ __all__ = [
     "progress",
     "question_groups",
     "reindexed",
+    "retrieval_segments",
     "retrievers",
     "review",
     "run",

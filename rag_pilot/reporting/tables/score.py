@@ -95,11 +95,14 @@ def four_way(found: FourWay) -> Html:
 
 
 def label_shares(shares: Mapping[str, Share]) -> Html:
-    """The share of each label among the answers that have one; with what the others could still make of it."""
+    """The share of each label among the answers that have one; with what the others could still make of it.
+
+    Counts alone while an answer has no label: those that have one are no random sample, but all that rules settle.
+    """
     absent = next((s.missing_text() for s in shares.values() if s.missing_text()), "")
     rows = [
-        (name, share, *([_bounds(share)] if absent else []), LABEL_MEANS.get(name, ""))
-        for name, share in shares.items()
+        (name, *([f"{s.count} of {s.n}", _bounds(s)] if absent else [s]), LABEL_MEANS.get(name, ""))
+        for name, s in shares.items()
     ]
     head = ("Label", "Share", *(["With all others against or for it"] if absent else []), "What it means")
     return section(

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from ...analysis.intervals import normal_margin
-from ...analysis.measures import Leaks, Retrieval, Segment
-from ...analysis.shares import COUNTS_ONLY_UNDER, PERCENT_FROM, Share, percent
+from ...analysis.measures import Leaks, Retrieval
+from ...analysis.shares import Share, percent
 from ...audit import Audit
 from ...corpus.checks import SIZE, UNANSWERABLE, Finding, summary
 from ...corpus.questions import QuestionSet
@@ -189,27 +189,5 @@ def leak_audit(found: Audit) -> Html:
             "that its reference names or that a reader of all groups would be shown. No model was asked. Texts leak by "
             "words in a row that stand in nothing which the asker may open. “Filter before ranking” counts askings "
             "that lost a permitted passage to forbidden ones."
-        ),
-    )
-
-
-def segments(found: Sequence[Segment], title: str) -> Html:
-    """A share by category, language, source or group, by name; 'lower than the rest' only where that is shown."""
-    worst, gaps = any(s.worst for s in found), any(s.share.missing_text() for s in found)
-    head = ("Part", "Share", *(["Missing"] if gaps else []), *(["Remark"] if worst else []))
-    rows = [
-        (
-            s.name,
-            s.share,
-            *([s.share.missing_text() or "none"] if gaps else []),
-            *(["lower than the rest" if s.worst else ""] if worst else []),
-        )
-        for s in sorted(found, key=lambda s: s.name)
-    ]
-    return section(
-        table(title, head, rows),
-        note(
-            f"Under {COUNTS_ONLY_UNDER} questions only counts, under {PERCENT_FROM} no percentage: few questions swing "
-            "by chance. " + ("" if worst else "No part is shown to be lower than the rest.")
         ),
     )
