@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tiny import LABELS, SECRET, run_and_label, tiny_pilot
 
-from rag_pilot.analysis.comparison import compare
+from rag_pilot.analysis import comparison
 from rag_pilot.building import Variant
 from rag_pilot.compared import TIES, ablations, retrievers, weighings
 from rag_pilot.errors import ModelError
@@ -46,7 +46,7 @@ def test_a_run_from_before_the_set_grew_reads_its_own_questions_in_its_own_order
     assert (old.order, old.to_read, old.sample, old.headline) == before
     new = Ledger(grown).result()
     assert new.order == [*before[0], "q7"] and new.headline.asked == 7
-    assert compare(old.retrieval.hits(5), new.retrieval.hits(5), 0.05).only_after == ("q7",)
+    assert comparison.compare(old.retrieval.hits(5), new.retrieval.hits(5), 0.05).only_after == ("q7",)
 
 
 def test_without_labels_there_are_words_and_no_number(tmp_path):
