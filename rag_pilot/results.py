@@ -27,7 +27,7 @@ from .analysis.measures import (
     outcomes,
     retrieval,
 )
-from .analysis.sample import Sample, first_that_need_a_person, read_so_far
+from .analysis.sample import Sample, first_that_need_a_person, read_so_far, up_to_read
 from .analysis.shares import Share
 from .analysis.threshold import Sweep, scored_answers, sweep
 from .answering.answerer import instructed
@@ -299,11 +299,15 @@ class Result:
     # -- week 2 --------------------------------------------------------------------------------------------------------
 
     def threshold(self) -> Sweep:
-        """The sweep of the decline threshold, over all of the order up to the last answer that the expert read."""
-        covered = set(self.sample.covered)
+        """The sweep of the decline threshold by labels of rule and expert, over the order up to the last of the sample
+        that is read; where the judge is admitted over all of it, with the judge's labels too."""
+        read = up_to_read(self.order, self.sample, self.settings.pilot.labels)
+        covered = {*self.order} if self.gate.passed else {*read}
         asked = [q for q in self.questions if q.id in covered]
-        rows, _ = scored_answers(asked, self.run.answers, self.graded)
-        return sweep(rows, self.settings.threshold_max_wrong, self.settings.pilot.seed)
+        rows, unlabelled = scored_answers(asked, self.run.answers, self.graded)
+        judged = sum(self.graded[q.id].by == "judge" for q in asked)
+        limit, seed = self.settings.threshold_max_wrong, self.settings.pilot.seed
+        return sweep(rows, limit, seed, unlabelled=unlabelled, judged=judged)
 
     def judgements(self) -> list[Judgement]:
         """Each acceptance criterion against this run: met, not met, or not decided by this many questions."""

@@ -1,17 +1,26 @@
 """The decline threshold against brute force, and when there is none."""
 
+import json
+import math
 import random
 import time
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tiny import tiny_pilot
 
 from rag_pilot.analysis.grades import Graded
 from rag_pilot.analysis.threshold import Scored, scored_answers, sweep
 from rag_pilot.errors import DataError
-from rag_pilot.records import Answer, Question
+from rag_pilot.files import write_jsonl
+from rag_pilot.records import Answer, Label, Question, Verdict
+from rag_pilot.reporting import tables
+from rag_pilot.results import Result
+from rag_pilot.runs import Run
 
 
 def a_set(n=172, m=28, gap=3.0, seed=1, right=0.9):
@@ -72,7 +81,7 @@ def test_a_score_that_separates_gives_a_threshold():
     found = sweep(a_set(), 0.10, seed=1)
     assert found.chosen == found.candidate.threshold and 0.55 < found.chosen < 0.75
     assert found.candidate.wrong < found.always.wrong == 28 and found.gain_bound > 0
-    assert found.wrong_out_of_fold.n == 200 and found.wrong_bound < 0.14
+    assert found.held_out.n == 200 and found.wrong_bound < 0.14
     low, high = found.answered_range
     assert 0 < low <= high < 1 and f"{found.candidate.threshold:.4f}" in found.words
 
@@ -111,7 +120,7 @@ def test_answers_without_a_similarity_are_never_declined_and_are_counted():
     rows = a_set() + [Scored(f"n{i}", None, False, True, "wrong") for i in range(3)]
     found = sweep(rows, 0.15, seed=1)
     assert found.without_score == 3 and found.points[-1].answered == found.points[-1].wrong == 3
-    assert "3 answers have no similarity" in found.words
+    assert "Without a similarity, and never declined by it: 3." in found.words
     assert sweep([Scored(r.question_id, None, r.answerable, True, r.label) for r in rows], 0.1, 1).points == ()
 
 
@@ -121,6 +130,109 @@ def test_same_seed_same_result_and_impossible_inputs_are_refused():
         sweep(a_set(), 5, seed=1)
     with pytest.raises(DataError, match="nan"):
         sweep([Scored("q", float("nan"), True, True, "correct")], 0.1, seed=1)
+
+
+@settings(max_examples=60)
+@given(st.lists(scored, min_size=6, max_size=40), st.randoms())
+def test_neither_the_order_of_the_questions_nor_their_ids_change_anything(rows, rng):
+    moved = [replace(row, question_id=f"{rng.random()}") for row in rng.sample(rows, len(rows))]
+    assert sweep(moved, 0.4, seed=1) == sweep(rows, 0.4, seed=1)
+
+
+def test_the_folds_of_a_large_set_do_not_depend_on_its_order():
+    rows = a_set(gap=1.5)
+    assert len({sweep(random.Random(n).sample(rows, len(rows)), 0.10, seed=1) for n in range(5)}) == 1
+
+
+DEGENERATE = {
+    "identical scores": [Scored(f"{i}", 0.5, i % 4 > 0, True, "wrong" if i % 4 == 0 else "correct") for i in range(80)],
+    "all wrong": [Scored(f"{i}", i / 100, i % 4 > 0, True, "wrong") for i in range(80)],
+    "none wrong": [Scored(f"{i}", i / 100, i % 4 > 0, i % 4 > 0, "correct") for i in range(80)],
+    "all partly": [Scored(f"{i}", i / 100, i % 4 > 0, True, "partly") for i in range(80)],
+    "all declined": [Scored(f"{i}", i / 100, i % 4 > 0, False, "declined" if i % 4 else "correct") for i in range(80)],
+    "answerable only": [Scored(f"{i}", i / 100, True, True, "correct") for i in range(80)],
+    "no question": [],
+}
+
+
+@pytest.mark.parametrize("kind", DEGENERATE)
+@pytest.mark.parametrize("limit", [0.01, 0.05, 0.3])
+def test_what_cannot_be_tuned_gives_words_and_never_nan(kind, limit):
+    found = sweep(DEGENERATE[kind], limit, seed=1)
+    assert found.chosen is None
+    assert found.words.startswith(("No threshold can be tuned", "No useful threshold", "No threshold is needed"))
+    plain = asdict(found)
+    json.dumps(plain, allow_nan=False)
+    assert not any(isinstance(v, float) and math.isnan(v) for v in plain.values())
+    assert " nan" not in repr(tables.threshold(found)).lower()
+
+
+def test_the_table_sets_the_run_as_it_stands_beside_the_rules_choice_and_says_how_to_set_it():
+    found = sweep(a_set(), 0.10, seed=1, unlabelled=4, judged=7)
+    shown, taken, unseen = repr(tables.threshold(found)), found.candidate, found.held_out
+    for point in (found.always, taken, unseen):
+        assert f"{point.answered} of 200  {200 - point.answered} of 200  {point.correct} of 200  {point.wrong}" in shown
+    assert f"min_similarity={taken.threshold:.4f})" in shown and "without a call" in shown
+    for told in ("Without a label, and not counted: 4.", "Labels by the admitted judge: 7."):
+        assert told in found.words and told in shown
+    none = repr(tables.threshold(sweep(a_set(gap=0), 0.10, seed=1)))
+    assert "no useful threshold" in none and "min_similarity=None)" in none
+
+
+# -- of a run ----------------------------------------------------------------------------------------------------------
+
+
+def a_run(root: Path, *, read: int, labels: int = 50, judged: bool = False, failed: str = "") -> Result:
+    """120 answered questions, every sixth unanswerable, so that the fiftieth that needs a person is q59; by the
+    expert's labels every fifth is wrong, and a judge says the same."""
+    pilot = tiny_pilot(root)
+    path = pilot.data / "pilot.toml"
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("[pilot]", f"[pilot]\nlabels = {labels}"), encoding="utf-8"
+    )
+    ids = [f"q{i}" for i in range(120)]
+    written = [
+        {"id": i, "question": f"{i}?", "groups": [], "doc": "leave", "expected": "25", "answerable": n % 6 > 0}
+        for n, i in enumerate(ids)
+    ]
+    write_jsonl(pilot.data / "questions.jsonl", written)
+    write_jsonl(pilot.data / "order.jsonl", [{"position": n, "id": i} for n, i in enumerate(ids, start=1)])
+    hits = [({"id": "p", "doc": "leave", "similarity": 0.3 + n / 1000},) for n in range(120)]
+    answers = {i: Answer(i, "answered", i, docs=("leave",), hits=hits[n], sha=i) for n, i in enumerate(ids)}
+    answers |= {failed: replace(answers[failed], status="error", reason="no reply")} if failed else {}
+    word = {i: "wrong" if n % 5 == 0 else "correct" for n, i in enumerate(ids)}
+    needing = [i for n, i in enumerate(ids) if n % 6 and i != failed]
+    write_jsonl(pilot.data / "labels.jsonl", [Label(i, i, "Maud", word[i]) for i in needing[:read]])
+    pilot = type(pilot).open("tiny", root)
+    verdicts = {i: Verdict(i, i, word[i], "judge") for i in ids} if judged else {}
+    return Result(pilot, Run(tuple(pilot.questions), answers, verdicts), pilot.build())
+
+
+@pytest.mark.parametrize(
+    ("read", "labels", "n"),
+    [(50, 50, 60), (60, 50, 60), (20, 50, 24), (20, 10, 12), (100, 200, 120), (100, 50, 60), (0, 50, 0)],
+)
+def test_the_order_up_to_the_fiftieth_label_is_swept_and_not_what_rules_label_behind_it(tmp_path, read, labels, n):
+    result = a_run(tmp_path, read=read, labels=labels)
+    found = result.threshold()
+    assert (found.always.n if found.always else 0) == n
+    assert (found.judged, found.unlabelled) == (0, 0) and "judge" not in found.words
+
+
+def test_a_judge_that_is_not_admitted_labels_nothing_and_an_admitted_one_is_named(tmp_path):
+    (tmp_path / "few").mkdir()
+    few = a_run(tmp_path / "few", read=20, judged=True)  # too few faults to test the judge
+    assert not few.gate.passed and (few.threshold().always.n, few.threshold().judged) == (24, 0)
+    result = a_run(tmp_path, read=50, judged=True)
+    found = result.threshold()
+    assert result.gate.passed and (found.always.n, found.judged) == (120, 50)
+    assert "Labels by the admitted judge: 50." in found.words
+
+
+def test_an_answer_that_failed_is_counted_as_unlabelled_and_never_dropped_silently(tmp_path):
+    found = a_run(tmp_path, read=50, failed="q7").threshold()
+    assert (found.always.n, found.unlabelled) == (61, 1)  # up to q61, without q7
+    assert "Without a label, and not counted: 1." in found.words
 
 
 def test_three_hundred_answers_take_under_a_second():
