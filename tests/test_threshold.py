@@ -6,20 +6,26 @@ import random
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from tiny import tiny_pilot
+from test_hybrid import Placed
+from tiny import run_and_label, tiny_pilot
 
 from rag_pilot.analysis.grades import Graded
 from rag_pilot.analysis.threshold import Scored, scored_answers, sweep
+from rag_pilot.answering.answerer import answer
 from rag_pilot.errors import DataError
 from rag_pilot.files import write_jsonl
+from rag_pilot.ledger import Ledger
 from rag_pilot.records import Answer, Label, Question, Verdict
 from rag_pilot.reporting import tables
 from rag_pilot.results import Result
+from rag_pilot.retrieval.fusion import HOW, Fusion
+from rag_pilot.retrieval.hybrid import HybridIndex
 from rag_pilot.runs import Run
 
 
@@ -144,6 +150,14 @@ def test_the_folds_of_a_large_set_do_not_depend_on_its_order():
     assert len({sweep(random.Random(n).sample(rows, len(rows)), 0.10, seed=1) for n in range(5)}) == 1
 
 
+def test_what_is_held_out_is_counted_under_the_choices_of_others_and_fares_worse_than_what_was_chosen_on():
+    found = [sweep(a_set(60, 20, gap=1.5, seed=n), 0.2, seed=1) for n in range(20)]
+    kept = [one for one in found if one.held_out]
+    assert len(kept) > 10 and any(low < high for low, high in (one.answered_range for one in kept))
+    worth = [[2 * p.wrong - p.correct for p in (one.candidate, one.held_out)] for one in kept]
+    assert sum(unseen for _, unseen in worth) > sum(chosen for chosen, _ in worth)
+
+
 DEGENERATE = {
     "identical scores": [Scored(f"{i}", 0.5, i % 4 > 0, True, "wrong" if i % 4 == 0 else "correct") for i in range(80)],
     "all wrong": [Scored(f"{i}", i / 100, i % 4 > 0, True, "wrong") for i in range(80)],
@@ -172,11 +186,84 @@ def test_the_table_sets_the_run_as_it_stands_beside_the_rules_choice_and_says_ho
     shown, taken, unseen = repr(tables.threshold(found)), found.candidate, found.held_out
     for point in (found.always, taken, unseen):
         assert f"{point.answered} of 200  {200 - point.answered} of 200  {point.correct} of 200  {point.wrong}" in shown
-    assert f"min_similarity={taken.threshold:.4f})" in shown and "without a call" in shown
+    assert f"min_similarity={taken.threshold:.4f})" in shown and "the best cosine" in shown
     for told in ("Without a label, and not counted: 4.", "Labels by the admitted judge: 7."):
         assert told in found.words and told in shown
     none = repr(tables.threshold(sweep(a_set(gap=0), 0.10, seed=1)))
     assert "no useful threshold" in none and "min_similarity=None)" in none
+
+
+# -- what is compared with it ------------------------------------------------------------------------------------------
+
+NEAR, FAR, SECRET = "leave leave days", "parking in leeds", "leave for the board"
+GROUPS = {NEAR: {"g"}, FAR: {"g"}, SECRET: {"board"}}
+
+
+def searched(cosines: dict[str, float], **how: Any) -> HybridIndex:
+    """Three passages, as near to every question as said; the last one is the board's."""
+    chunks = [{"id": text, "doc": text, "text": text, "groups": GROUPS[text]} for text in cosines]
+    return HybridIndex(chunks, Placed(cosines) if how.pop("embedded", True) else None, **how)
+
+
+def asked(index: HybridIndex, question: str = "leave", least: float = 0.3, **search: int) -> tuple[str | None, Any]:
+    """Why it was declined (None: the model was asked and answered), and the similarity that was compared."""
+    given = answer(question, index, {"g"}, lambda prompt: "25 days [1].", least, **search)
+    return given.reason, given.similarity
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_the_best_cosine_is_compared_and_never_the_fused_score(how):
+    """By ranks no fused score is above .0328, which would decline all; by scores it can be 1, which would ask all."""
+    fusion = Fusion(how)
+    strong, weak = (searched({NEAR: best, FAR: 0.1}, fusion=fusion) for best in (0.6, 0.2))
+    top = [index.search("leave", {"g"})[0].score for index in (strong, weak)]
+    assert max(top) <= 2 / 61 if how == "ranks" else min(top) > 0.3
+    assert (asked(strong), asked(weak)) == ((None, 0.6), ("low_similarity", 0.2))
+    assert (asked(strong, least=0.6)[0], asked(strong, least=0.6001)[0]) == (None, "low_similarity")
+
+
+def test_a_passage_that_the_asker_may_not_open_lifts_no_similarity():
+    assert asked(searched({NEAR: 0.2, FAR: 0.1, SECRET: 0.9})) == ("low_similarity", 0.2)
+
+
+@pytest.mark.parametrize(
+    ("what", "index", "question", "reason", "similarity"),
+    [
+        ("words match well, the meaning does not", {"cosines": {NEAR: 0.2, FAR: 0.1}}, "leave", "low_similarity", 0.2),
+        ("no word matches, the meaning does", {"cosines": {NEAR: 0.6, FAR: 0.1}}, "holidays", None, 0.6),
+        ("words match one, the meaning another", {"cosines": {NEAR: 0.1, FAR: 0.6}}, "leave", None, 0.6),
+        ("neither matches", {"cosines": {NEAR: 0.2, FAR: 0.1}}, "holidays", "low_similarity", 0.2),
+        ("dense alone, near", {"cosines": {NEAR: 0.6, FAR: 0.1}, "method": "dense"}, "holidays", None, 0.6),
+        ("dense alone, far", {"cosines": {NEAR: 0.2, FAR: 0.1}, "method": "dense"}, "leave", "low_similarity", 0.2),
+        ("keywords alone", {"cosines": {NEAR: 0.2, FAR: 0.1}, "method": "keyword"}, "leave", None, None),
+        ("keywords alone, no word", {"cosines": {NEAR: 0.6}, "method": "keyword"}, "holidays", "no_passage", None),
+        ("no embedding", {"cosines": {NEAR: 0.2}, "embedded": False}, "leave", None, None),
+    ],
+    ids=lambda value: value.replace(" ", "-") if isinstance(value, str) and " " in value else "",
+)
+def test_one_rule_for_every_leg_the_best_cosine_decides_and_without_one_nothing_does(
+    what, index, question, reason, similarity
+):
+    assert asked(searched(**index), question) == (reason, similarity), what
+
+
+def test_a_passage_that_stands_on_the_keyword_list_alone_is_compared_by_its_cosine_too():
+    index = searched({NEAR: 0.2, FAR: 0.6}, fusion=Fusion("ranks", dense_weight=0))
+    (hit,) = index.search("leave", {"g"}, depth=1)
+    assert (hit.text, hit.ranks, asked(index, depth=1)) == (NEAR, {"keyword": 1}, ("low_similarity", 0.2))
+
+
+def test_where_nothing_is_listed_there_is_no_passage_and_no_similarity():
+    assert asked(searched({NEAR: 0.9}), depth=0) == ("no_passage", None)
+    assert asked(searched({SECRET: 0.9})) == ("no_passage", None)
+
+
+def test_a_pilot_that_searches_by_keywords_alone_is_told_that_no_answer_has_a_similarity(tmp_path):
+    pilot = tiny_pilot(tmp_path)
+    run_and_label(pilot)
+    result = Ledger(pilot).result()
+    assert {a.similarity for a in result.run.answers.values()} == {None}
+    assert result.threshold().words.startswith("No threshold can be tuned: no answer has a similarity; have 4")
 
 
 # -- of a run ----------------------------------------------------------------------------------------------------------
