@@ -1,5 +1,6 @@
 """The decline threshold against brute force, and when there is none."""
 
+import inspect
 import json
 import math
 import random
@@ -190,7 +191,9 @@ def test_the_table_sets_the_run_as_it_stands_beside_the_rules_choice_and_says_ho
     for told in ("Without a label, and not counted: 4.", "Labels by the admitted judge: 7."):
         assert told in found.words and told in shown
     none = repr(tables.threshold(sweep(a_set(gap=0), 0.10, seed=1)))
-    assert "no useful threshold" in none and "min_similarity=None)" in none
+    assert "no useful threshold" in none and "min_similarity=None" in none
+    default = inspect.signature(answer).parameters["min_similarity"].default
+    assert f"is {default} where nothing is said" in none
 
 
 # -- what is compared with it ------------------------------------------------------------------------------------------

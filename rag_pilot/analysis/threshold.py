@@ -150,7 +150,7 @@ def sweep(
     table, n = _Table(rows), len(rows)
     unanswerable = int(table.unanswerable.sum())
     without = sum(r.score is None for r in rows)
-    told = _told(without, unlabelled, judged)
+    told = _told(without if without < n else 0, unlabelled, judged)
 
     def none(words: str, points: tuple[Point, ...] = (), candidate: Point | None = None) -> Sweep:
         always = points[0] if points else None
@@ -158,7 +158,7 @@ def sweep(
 
     smaller = min(unanswerable, n - unanswerable)
     if smaller < 2 or without == n:
-        lacks = "no answer has a similarity" if smaller >= 2 else "it needs at least 2 of both kinds"
+        lacks = "no answer has a similarity" if smaller >= 2 else "it needs at least 2 labelled ones of both kinds"
         return none(
             f"No threshold can be tuned: {lacks}; have {n - unanswerable} answerable, {unanswerable} unanswerable."
         )

@@ -158,7 +158,12 @@ def threshold(sweep: Sweep) -> Html:
         ("Questions without a label, not counted", str(sweep.unlabelled)),
         ("Labels by the admitted judge", str(sweep.judged)),
     ]
-    setting = "None" if sweep.chosen is None else f"{sweep.chosen:.4f}"
+    set_so = (
+        "Build the system with min_similarity=None too: that of answer(...) is 0.35 where nothing is said."
+        if sweep.chosen is None
+        else f"The system that you build is given it as answer(..., min_similarity={sweep.chosen:.4f}): where the best "
+        "cosine of the passages found is below, no model is asked. A fused score is never compared with it."
+    )
     return section(
         paragraph(tag(word, kind)),
         sweep.words,
@@ -170,9 +175,7 @@ def threshold(sweep: Sweep) -> Html:
             "its lower bound is above 0."
         ),
         note(
-            "Every run stays unthresholded: its stored answers were read again, without a call. The system that you "
-            f"build asks answer(..., min_similarity={setting}), which compares the best cosine of the passages found "
-            "with it, never a fused score, and calls no model below it."
+            f"Every run stays without a threshold: its stored answers were read again, and no call was made. {set_so}"
         ),
     )
 
