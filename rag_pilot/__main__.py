@@ -1,4 +1,4 @@
-"""The command line: `rag-pilot new | import | check | index | run | labels | review | export | compare | trace`.
+"""The command line: `rag-pilot new | import | check | index | run | labels | review | adopt | export | ...`.
 
 Each command is a few calls of what the notebooks call too. A PilotError is a message and exit code 2, never a
 traceback; findings, failed runs and a refused index give exit code 1. Heavy imports stand inside the commands.
@@ -83,6 +83,12 @@ def _parser() -> argparse.ArgumentParser:
     source.add_argument("--file", type=Path, help=held)
     review.add_argument("--n", type=int, default=15, help="how many (default: 15)")
     review.add_argument("--encoding", help="of a file that is not UTF-8, UTF-16 or cp1252, such as cp1250")
+    adopted = command("adopt", _adopt, "real answers that failed when they were re-read; take one into the questions")
+    adopted.add_argument("pilot", help="the folder below data/")
+    adopted.add_argument("answer", nargs="?", help="such as real.jsonl:7 (default: list them)")
+    adopted.add_argument("--expected", default="", metavar="TEXT", help="what the expert says is right")
+    adopted.add_argument("--doc", default="", metavar="ID", help="the document that holds it")
+    adopted.add_argument("--unanswerable", action="store_true", help="the asker's documents do not answer it")
     export = command("export", _export, "run the notebooks and write results/PILOT/report/index.html")
     export.add_argument("pilot", nargs="?", help=which)
     export.add_argument("--audience", nargs="+", default=[], metavar="GROUP", help="who will read it")
@@ -242,6 +248,27 @@ def _review(args: argparse.Namespace) -> int:
     print(f"{draw.annotator} reads them in notebook 09 (make lab PILOT={pilot.name}), which shows the result;")
     print("when all are read, this command draws the next ones.")
     return 1 if draw.left_out else 0
+
+
+def _adopt(args: argparse.Namespace) -> int:
+    from .adopting import adopt, read_answers
+    from .pilot import Pilot
+    from .reporting.words import plural
+
+    pilot = Pilot.open(args.pilot)
+    if args.answer:
+        id_ = adopt(pilot, args.answer, args.expected, args.doc, not args.unanswerable)
+        print(f"{args.answer} joined the set as {id_}, last in the order; the next run asks it")
+        return 0
+    read = read_answers(pilot)
+    failed = {id_: one for id_, one in read.items() if one.failed}
+    print(f"{len(failed)} of {plural(len(read), 'real answer')} that were read failed")
+    for id_, one in failed.items():
+        state = f"in the set as {one.known}" if one.known else "not in the set"
+        print(f"  {id_}: {one.label}, {state}: {' '.join(one.served.question.split())}")
+        if one.note:
+            print(f"    {one.annotator}: {' '.join(one.note.split())}")
+    return 0
 
 
 def _export(args: argparse.Namespace) -> int:

@@ -17,7 +17,7 @@ from .analysis.grades import ExpertLabels, Graded, expert_labels, judge_label, s
 from .analysis.headline import Estimate, Headline, headline, withheld
 from .analysis.latency import StageTime, stage_times
 from .analysis.measures import FourWay, Leaks, Retrieval, four_way, label_shares, leaks, retrieval
-from .analysis.sample import Sample, first_that_need_a_person, read_so_far
+from .analysis.sample import Sample, first_that_need_a_person, read_so_far, up_to_read
 from .analysis.segments import Key, Records, Row, Segment, by_segment, keys, rows
 from .analysis.shares import Share
 from .analysis.threshold import Sweep, scored_answers, sweep
@@ -61,8 +61,8 @@ class Result:
 
     @cached_property
     def order(self) -> list[str]:
-        """The seeded order in which answers are read."""
-        return self.pilot.order()
+        """The seeded order in which answers are read; questions that joined the set after this run are not in it."""
+        return [i for i in self.pilot.order() if i in self.by_id]
 
     @cached_property
     def all_labels(self) -> list[Label]:
@@ -332,11 +332,15 @@ class Result:
     # -- week 2 --------------------------------------------------------------------------------------------------------
 
     def threshold(self) -> Sweep:
-        """The sweep of the decline threshold, over all of the order up to the last answer that the expert read."""
-        covered = set(self.sample.covered)
+        """The sweep of the decline threshold by labels of rule and expert, over the order up to the last of the sample
+        that is read; where the judge is admitted over all of it, with the judge's labels too."""
+        read = up_to_read(self.order, self.sample, self.settings.pilot.labels)
+        covered = {*self.order} if self.gate.passed else {*read}
         asked = [q for q in self.questions if q.id in covered]
-        rows, _ = scored_answers(asked, self.run.answers, self.graded)
-        return sweep(rows, self.settings.threshold_max_wrong, self.settings.pilot.seed)
+        rows, unlabelled = scored_answers(asked, self.run.answers, self.graded)
+        judged = sum(self.graded[q.id].by == "judge" for q in asked)
+        limit, seed = self.settings.threshold_max_wrong, self.settings.pilot.seed
+        return sweep(rows, limit, seed, unlabelled=unlabelled, judged=judged)
 
     def judgements(self) -> list[Judgement]:
         """Each acceptance criterion against this run: met, not met, or not decided by this many questions."""

@@ -48,6 +48,7 @@ STREET = (
     "ledger",
     "reading",
     "review",
+    "adopting",
     "second",
     "tracing",
     "reporting",

@@ -45,6 +45,19 @@ def test_line_ends_and_byte_order_mark_stay(tmp_path: Path, end: str, encoding: 
     )
 
 
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_a_question_is_added_behind_the_others_and_never_under_an_id_that_is_taken(tmp_path: Path, end: str) -> None:
+    store = file(tmp_path, line("a"), line("b"), end="\n")
+    before = store.path.read_bytes().removesuffix(b"\n") + end.encode()
+    store.path.write_bytes(before)
+    store.add(json.loads(line("ć", added="2026-09-15")))
+    assert store.path.read_bytes().startswith(before) and list(store.read()) == ["a", "b", "ć"]
+    for row, said in ((json.loads(line("a")), "'a' stands there already"), ({"id": "d"}, "d: question, groups")):
+        with pytest.raises(DataError, match=f"nothing was saved: .*{said}"):
+            store.add(row)
+    assert list(store.read()) == ["a", "b", "ć"]
+
+
 def test_a_file_in_cp1252_becomes_utf_8_as_a_whole(tmp_path: Path) -> None:
     store = file(tmp_path, line("a"), line("b"), encoding="cp1252")
     store.save(store.read()["b"], {"expected": "„ł”"}, "Maud", "2026-09-15")

@@ -7,14 +7,18 @@ from pathlib import Path
 import pytest
 from tiny import LABELS, SECRET, run_and_label, tiny_pilot
 
+from rag_pilot.analysis import comparison
 from rag_pilot.building import Variant
 from rag_pilot.compared import TIES, ablations, retrievers, weighings
 from rag_pilot.errors import ModelError
+from rag_pilot.files import append_jsonl
 from rag_pilot.ledger import Ledger
+from rag_pilot.pilot import Pilot
 from rag_pilot.reading import failures, items
 from rag_pilot.records import Answer
 from rag_pilot.reporting import tables
 from rag_pilot.results import Result, what_can_be_shown
+from rag_pilot.stored import stored_result
 
 
 @pytest.fixture
@@ -29,6 +33,20 @@ def test_every_question_has_a_label_or_stands_as_not_graded(result):
     assert result.labelled == (4, 4)
     assert sum(share.count for share in result.label_shares.values()) == 6
     assert result.headline.asked == 6
+
+
+def test_a_run_from_before_the_set_grew_reads_its_own_questions_in_its_own_order(result):
+    pilot, before = result.pilot, (result.order, result.to_read, result.sample, result.headline)
+    added = {"id": "q7", "question": "Who claims a taxi?", "groups": [], "answerable": True, "added": "2026-02-01"}
+    added |= {"expected": "Everybody, on form T-7.", "doc": "travel"}
+    append_jsonl(pilot.data / "questions.jsonl", added)
+    append_jsonl(pilot.data / "order.jsonl", {"position": 7, "id": "q7"})
+    grown = Pilot.open("tiny", pilot.data.parents[1])
+    old = stored_result(grown, result.run.id)
+    assert (old.order, old.to_read, old.sample, old.headline) == before
+    new = Ledger(grown).result()
+    assert new.order == [*before[0], "q7"] and new.headline.asked == 7
+    assert comparison.compare(old.retrieval.hits(5), new.retrieval.hits(5), 0.05).only_after == ("q7",)
 
 
 def test_without_labels_there_are_words_and_no_number(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_pilot.analysis.sample import first_that_need_a_person, needs_person, read_so_far, seeded_order
+from rag_pilot.analysis.sample import first_that_need_a_person, needs_person, read_so_far, seeded_order, up_to_read
 from rag_pilot.errors import DataError
 from rag_pilot.records import Answer, Question
 
@@ -95,9 +95,34 @@ def test_labels_after_an_unread_answer_are_no_random_sample():
     order, questions, answers = run_of_six()
     sample = read_so_far(order, questions, answers, {"q0", "q1", "q5"})
     assert (sample.read, sample.waiting, sample.beyond) == (("q0", "q1"), "q3", ("q5",))
-    assert sample.covered == ("q0", "q1", "q2")
     whole = read_so_far(order, questions, answers, set(order))
-    assert (whole.read, whole.covered, whole.waiting) == (("q0", "q1", "q3", "q5"), tuple(order), None)
+    assert (whole.read, whole.waiting) == (("q0", "q1", "q3", "q5"), None)
+
+
+@pytest.mark.parametrize(
+    ("labelled", "n", "last"),
+    [
+        ("", 50, None),
+        ("q1 q3 q5", 50, None),  # the first one waits
+        ("q0 q1", 50, "q1"),  # not up to q2, which a rule labels
+        ("q0 q1 q5", 50, "q1"),
+        ("q0 q1 q3 q5", 2, "q1"),
+        ("q0 q1 q3 q5", 3, "q3"),
+        ("q0 q1 q3 q5", 4, "q5"),
+        ("q0 q1 q3 q5", 50, "q5"),
+    ],
+)
+def test_the_order_is_taken_up_to_the_last_answer_that_was_read(labelled, n, last):
+    order, questions, answers = run_of_six()
+    taken = up_to_read(order, read_so_far(order, questions, answers, labelled.split()), n)
+    assert list(taken) == (order[: order.index(last) + 1] if last else [])
+
+
+def test_where_every_answer_is_read_the_whole_order_is_taken():
+    order, questions, answers = run_of_six()
+    order, answers = [*order, "q6"], {**answers, "q6": answer("q6", "declined")}
+    sample = read_so_far(order, [*questions, question("q6")], answers, order)
+    assert (up_to_read(order, sample, 50), up_to_read(order, sample, 4)[-1]) == (order, "q5")
 
 
 def test_an_incomplete_run_and_a_removed_question_are_refused():

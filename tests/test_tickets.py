@@ -150,8 +150,8 @@ def test_words_that_programs_take_for_nothing_stay_words(tmp_path, name):
 def test_only_an_empty_cell_is_missing(tmp_path):
     found, rows = imported(tmp_path, "id,question,expected\n1,how?,\n2,,x\n3,why?, \n")
     assert rows == [
-        {"id": "1", "question": "how?", "groups": [], "answerable": None},
-        {"id": "3", "question": "why?", "groups": [], "answerable": None},
+        {"id": "1", "question": "how?", "groups": [], "answerable": None, "added": date.today().isoformat()},
+        {"id": "3", "question": "why?", "groups": [], "answerable": None, "added": date.today().isoformat()},
     ]
     assert [(x.line, x.reason) for x in found.left_out] == [(3, "no question")]
     data = '{"id": "1", "question": null}\n{"id": null, "question": "x"}\n{"question": "y"}'

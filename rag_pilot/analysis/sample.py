@@ -64,12 +64,11 @@ def first_that_need_a_person(
 class Sample:
     """How far the expert has read down the order.
 
-    `read` are the labelled questions that form a random sample, `waiting` the question that ends it, `covered` all that
-    stand before that one (also those that rules label), `beyond` labelled questions after it: they wait for it.
+    `read` are the labelled questions that form a random sample, `waiting` the question that ends it, `beyond` labelled
+    questions after it: they wait for it.
     """
 
     read: tuple[str, ...]
-    covered: tuple[str, ...]
     waiting: str | None
     beyond: tuple[str, ...]
 
@@ -86,8 +85,17 @@ def read_so_far(
     wanted = [question_id for question_id in order if needs(question_id)]
     end = next((place for place, question_id in enumerate(wanted) if question_id not in labelled), len(wanted))
     read, waiting = tuple(wanted[:end]), wanted[end] if end < len(wanted) else None
-    covered = tuple(order if waiting is None else order[: order.index(waiting)])
-    return Sample(read, covered, waiting, tuple(q for q in wanted[end:] if q in labelled))
+    return Sample(read, waiting, tuple(q for q in wanted[end:] if q in labelled))
+
+
+def up_to_read(order: Sequence[str], sample: Sample, n: int) -> Sequence[str]:
+    """The order up to the `n`-th answer that was read, or the last one where fewer are; also what rules label there.
+
+    All of it where fewer than `n` need a person and each of them is read.
+    """
+    if sample.waiting is None and len(sample.read) < n:
+        return order
+    return order[: order.index(sample.read[:n][-1]) + 1] if sample.read else ()
 
 
 def _needs(questions: Iterable[Question], answers: Mapping[str, Answer]) -> Callable[[str], bool]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -19,7 +20,6 @@ from ..errors import DataError
 from ..records import Answer, Question
 from .grades import Graded
 from .intervals import CONFIDENCE, upper_bound
-from .shares import Share
 
 WRONG_COSTS = 2.0
 """How many right answers one wrong answer weighs when the gain over always answering is computed."""
@@ -61,6 +61,11 @@ class Point:
     wrong: int
 
     @property
+    def declined(self) -> int:
+        """How many are declined, rightly or not."""
+        return self.n - self.answered
+
+    @property
     def coverage(self) -> float:
         """The share of questions answered."""
         return self.answered / self.n
@@ -75,18 +80,21 @@ class Point:
 class Sweep:
     """The curve, the threshold that the rule takes on all questions, and what cross-validation says of it.
 
-    `chosen` is None where there is no useful threshold; `candidate` is what the rule takes, useful or not.
+    `chosen` is None where there is no useful threshold; `candidate` is what the rule takes, useful or not. `held_out`
+    counts each question under the threshold that the other folds choose; `unlabelled` questions are in no count.
     """
 
     points: tuple[Point, ...]
     always: Point | None
     candidate: Point | None
     chosen: float | None
-    wrong_out_of_fold: Share | None
-    wrong_bound: float | None  # one-sided 95 %, of the out-of-fold wrong rate
+    held_out: Point | None  # of many thresholds, so of none
+    wrong_bound: float | None  # one-sided 95 %, of the wrong rate among `held_out`
     gain_bound: float | None  # one-sided 95 %, in right answers a question: the smaller of the two gains, see `sweep`
     answered_range: tuple[float, float] | None  # over the folds' choices, on all questions
     without_score: int
+    unlabelled: int  # questions without a label
+    judged: int  # labels of the admitted judge
     words: str
 
 
@@ -123,14 +131,18 @@ def _thresholds(scores: np.ndarray) -> np.ndarray:
     return np.concatenate([[-math.inf], seen, seen[-1:] + 1e-4])
 
 
-def sweep(rows: Sequence[Scored], wrong_limit: float, seed: int, folds: int = 10) -> Sweep:
+def sweep(
+    rows: Iterable[Scored], wrong_limit: float, seed: int, folds: int = 10, *, unlabelled: int = 0, judged: int = 0
+) -> Sweep:
     """Sweep the threshold over all observed scores; `wrong_limit` is the agreed share of wrong among all questions.
 
     The gains over always answering and over always declining (a right answer 1, a wrong one -2) are paired by question,
     over seeded folds that hold both kinds of questions; only if the one-sided 95 % bounds of both are above 0 is the
     threshold useful: a system that declines nearly everything helps nobody. An answer without a similarity is never
-    declined.
+    declined. Neither ids nor the order of the rows change anything. `unlabelled` questions and `judged` labels are
+    told.
     """
+    rows = sorted(rows, key=_content)
     if not 0 < wrong_limit < 1:
         raise DataError(f"a limit of {wrong_limit} for the wrong rate; expected a share between 0 and 1")
     if unfit := [r for r in rows if r.score is not None and not math.isfinite(r.score)]:
@@ -138,11 +150,18 @@ def sweep(rows: Sequence[Scored], wrong_limit: float, seed: int, folds: int = 10
     table, n = _Table(rows), len(rows)
     unanswerable = int(table.unanswerable.sum())
     without = sum(r.score is None for r in rows)
+    told = _told(without if without < n else 0, unlabelled, judged)
+
+    def none(words: str, points: tuple[Point, ...] = (), candidate: Point | None = None) -> Sweep:
+        always = points[0] if points else None
+        return Sweep(points, always, candidate, None, None, None, None, None, without, unlabelled, judged, words + told)
+
     smaller = min(unanswerable, n - unanswerable)
     if smaller < 2 or without == n:
-        lacks = "no answer has a similarity" if smaller >= 2 else "it needs at least 2 of both kinds"
-        words = f"No threshold can be tuned: {lacks}; have {n - unanswerable} answerable, {unanswerable} unanswerable."
-        return Sweep((), None, None, None, None, None, None, None, without, words)
+        lacks = "no answer has a similarity" if smaller >= 2 else "it needs at least 2 labelled ones of both kinds"
+        return none(
+            f"No threshold can be tuned: {lacks}; have {n - unanswerable} answerable, {unanswerable} unanswerable."
+        )
     everything, thresholds = np.arange(n), _thresholds(table.score)
     points = tuple(
         Point(float(t) if math.isfinite(t) else None, n, int(a), int(c), int(w))
@@ -153,11 +172,8 @@ def sweep(rows: Sequence[Scored], wrong_limit: float, seed: int, folds: int = 10
     fold_of = _folds(table.unanswerable, min(folds, smaller), seed)
     choices = [table.choose(everything[fold_of != k], wrong_limit) for k in range(fold_of.max() + 1)]
     if candidate is None or None in choices:
-        words = (
-            f"No useful threshold: with {n} questions even declining everything does not show a wrong rate of at most "
-            f"{100 * wrong_limit:g} %."
-        )
-        return Sweep(points, points[0], candidate, None, None, None, None, None, without, words)
+        words = f"with {n} questions even declining everything does not show a wrong rate of at most"
+        return none(f"No useful threshold: {words} {100 * wrong_limit:g} %.", points, candidate)
     chosen = np.array([c for c in choices if c is not None])
     keep = table.score >= chosen[fold_of]
     wrong, correct = keep & table.wrong, np.where(keep, table.correct, table.unanswerable)
@@ -166,23 +182,30 @@ def sweep(rows: Sequence[Scored], wrong_limit: float, seed: int, folds: int = 10
         _lower_bound(worth - (table.correct * 1.0 - WRONG_COSTS * table.wrong)),
         _lower_bound(worth - table.unanswerable),
     )
-    answered = table.counts(chosen, everything)[0] / n
-    share = Share(int(wrong.sum()), n)
-    wrong_bound = upper_bound(share.count, n)
-    spread = (float(answered.min()), float(answered.max()))
+    shares = table.counts(chosen, everything)[0] / n
+    held_out = Point(None, n, int((keep & table.answered).sum()), int(correct.sum()), int(wrong.sum()))
+    wrong_bound = upper_bound(held_out.wrong, n)
+    spread = (float(shares.min()), float(shares.max()))
     useful = gain_bound > 0 and candidate.threshold is not None
     return Sweep(
         points,
         points[0],
         candidate,
         candidate.threshold if useful else None,
-        share,
+        held_out,
         wrong_bound,
         gain_bound,
         spread,
         without,
-        _words(useful, candidate, points[0], share, wrong_bound, spread, without),
+        unlabelled,
+        judged,
+        _words(useful, candidate, points[0], held_out, wrong_bound, spread) + told,
     )
+
+
+def _content(row: Scored) -> tuple[Any, ...]:
+    """All of a row but its id: rows that agree in it can change places without changing a result."""
+    return row.score is not None, row.score or 0.0, row.answerable, row.answered, row.label
 
 
 def _lower_bound(gain: np.ndarray) -> float:
@@ -200,24 +223,26 @@ def _folds(unanswerable: np.ndarray, folds: int, seed: int) -> np.ndarray:
 
 
 def _words(
-    useful: bool,
-    candidate: Point,
-    always: Point,
-    wrong: Share,
-    bound: float | None,
-    spread: tuple[float, float],
-    without: int,
+    useful: bool, candidate: Point, always: Point, held_out: Point, bound: float | None, spread: tuple[float, float]
 ) -> str:
-    skipped = f" {without} answers have no similarity and are never declined by it." if without else ""
     if candidate.threshold is None:
-        return f"No threshold is needed: always answering keeps the limit.{skipped}"
+        return "No threshold is needed: always answering keeps the limit."
     seen = (
-        f"Under {candidate.threshold:.4f} decline: on questions that did not choose it {wrong.count} of {wrong.n} "
-        f"wrong (at most {100 * (bound or 0):.1f} %), {always.wrong} when always answering; between "
-        f"{100 * spread[0]:.0f} and {100 * spread[1]:.0f} % answered, depending on the questions.{skipped}"
+        f"Under {candidate.threshold:.4f} decline: on questions that did not choose it {held_out.wrong} of "
+        f"{held_out.n} wrong (at most {100 * (bound or 0):.1f} %), {always.wrong} when always answering; between "
+        f"{100 * spread[0]:.0f} and {100 * spread[1]:.0f} % answered, depending on the questions."
     )
     return (
         seen
         if useful
         else f"No useful threshold: no gain over both always answering and always declining is shown. {seen}"
+    )
+
+
+def _told(without: int, unlabelled: int, judged: int) -> str:
+    """What is missing from the counts, or was not said by rule or expert."""
+    return (
+        f" Without a similarity, and never declined by it: {without}." * bool(without)
+        + f" Without a label, and not counted: {unlabelled}." * bool(unlabelled)
+        + f" Labels by the admitted judge: {judged}." * bool(judged)
     )

@@ -1,4 +1,4 @@
-"""questions.jsonl as people write it: one question changed at a time, every other line left byte for byte.
+"""questions.jsonl as people write it: one question changed or added, every other line left byte for byte.
 
 What was undecided (`answerable: null`) is filled in; what was decided is amended, its old value kept with date and
 author. Several people may write at once: whoever shows a question that changed since is refused. Beside it an
@@ -52,6 +52,20 @@ class QuestionFile:
                 pieces[place] = dumps(changed)
                 write_text(self.path, "".join(pieces))
             return changed
+
+    def add(self, row: Row) -> None:
+        """Append one question, on the disk before this returns; DataError where it cannot stand, or its id is taken."""
+        with saving(self.path):
+            pieces = self._pieces()
+            taken = {known["id"] for _, known in self._rows(pieces)}
+            try:
+                parse_question(row, None)
+            except ValueError as fault:
+                raise DataError(f"{self.path}: nothing was saved: {row.get('id')}: {fault}") from None
+            if row["id"] in taken:
+                raise DataError(f"{self.path}: nothing was saved: the id {row['id']!r} stands there already")
+            end = "\n" * bool(pieces[-1].strip())
+            write_text(self.path, "".join(pieces) + end + dumps(row) + "\n")
 
     def keep_time(self, question_id: str, author: str, shown_at: str, saved_at: str) -> None:
         """Append when a question was shown and saved."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -99,10 +100,11 @@ def import_questions(
 
 
 def _line(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A candidate as it stands in the file: what nobody has said is left out, and so is a count of one."""
-    keys = ("id", "question", "expected", "doc", "groups", "answerable", "category", "lang", "source", "asked")
+    """A candidate as it stands in the file, with today's date; what nobody has said and a count of one are left out."""
+    keys = ("id", "question", "expected", "doc", "groups", "answerable", "category", "lang", "source", "added", "asked")
     always = ("id", "question", "groups", "answerable")
-    return {k: row[k] for k in keys if k in always or k in row and row[k] not in ("", 1)}
+    dated = {**row, "added": date.today().isoformat()}
+    return {k: dated[k] for k in keys if k in always or k in dated and dated[k] not in ("", 1)}
 
 
 def _clash(export: Export, to: Path, clashing: list[tuple[int, str, int]]) -> str:

@@ -130,40 +130,58 @@ def _entry(line: Mapping[str, Any], plan: Mapping[str, Any]) -> tuple[object, ..
 
 
 def threshold(sweep: Sweep) -> Html:
-    """Whether declining under some similarity helps, and what the rule and cross-validation say."""
+    """The run as it stands beside what the rule's threshold would make of it, whether that holds, and how to set it."""
     if sweep.chosen is not None:
         word, kind = f"decline under {sweep.chosen:.4f}", "good"
     elif sweep.candidate is not None and sweep.candidate.threshold is None:
         word, kind = "no threshold needed", "good"
     else:
         word, kind = "no useful threshold", "open"
-    rows = [_point("Always answer", sweep.always)]
+    if sweep.always is None:
+        return section(paragraph(tag(word, kind)), sweep.words)
+    rows = [_point("The run as it stands: no threshold", sweep.always)]
     if sweep.candidate is not None and sweep.candidate.threshold is not None:
-        rows.append(_point(f"Decline under {sweep.candidate.threshold:.4f} (the rule's choice)", sweep.candidate))
-    unseen = sweep.wrong_out_of_fold
+        rows.append(_point(f"Declining under {sweep.candidate.threshold:.4f}, the rule's choice", sweep.candidate))
+        if sweep.held_out is not None:
+            rows.append(_point("The same rule, on questions that did not choose", sweep.held_out))
     checks = [
-        ("Wrong, on questions that did not choose it", unseen.text() if unseen else NOT_MEASURED),
-        ("At most (one-sided 95 %)", NOT_MEASURED if sweep.wrong_bound is None else f"{100 * sweep.wrong_bound:.1f} %"),
+        (
+            "Wrong on questions that did not choose, at most (one-sided 95 %)",
+            NOT_MEASURED if sweep.wrong_bound is None else f"{100 * sweep.wrong_bound:.1f} %",
+        ),
         (
             "Gain over always answering and over always declining, at least",
             NOT_MEASURED if sweep.gain_bound is None else f"{sweep.gain_bound:+.3f} right answers a question",
         ),
         ("Share answered, from fold to fold", _range(sweep.answered_range)),
         ("Answers without a similarity, never declined by it", str(sweep.without_score)),
+        ("Questions without a label, not counted", str(sweep.unlabelled)),
+        ("Labels by the admitted judge", str(sweep.judged)),
     ]
+    set_so = (
+        "Build the system with min_similarity=None too: that of answer(...) is 0.35 where nothing is said."
+        if sweep.chosen is None
+        else f"The system that you build is given it as answer(..., min_similarity={sweep.chosen:.4f}): where the best "
+        "cosine of the passages found is below, no model is asked. A fused score is never compared with it."
+    )
     return section(
         paragraph(tag(word, kind)),
         sweep.words,
-        table("What the threshold does", ("Rule", "Answered", "Correct", "Wrong"), rows) if sweep.always else None,
-        facts("Does it hold on other questions?", checks) if sweep.always else None,
-        note("A right answer counts 1 and a wrong one −2; there is a gain only if its lower bound is above 0."),
+        table("What the threshold does", ("Rule", "Answered", "Declined", "Correct", "Wrong"), rows),
+        facts("Does it hold on other questions?", checks),
+        note(
+            "A decline is correct where the documents do not answer; what is neither correct nor wrong is partly "
+            "right, or declined though they do. A right answer counts 1 and a wrong one −2; there is a gain only if "
+            "its lower bound is above 0."
+        ),
+        note(
+            f"Every run stays without a threshold: its stored answers were read again, and no call was made. {set_so}"
+        ),
     )
 
 
-def _point(name: str, point: Point | None) -> tuple[object, ...]:
-    if point is None:
-        return name, None, None, None
-    return (name, *(f"{k} of {point.n}" for k in (point.answered, point.correct, point.wrong)))
+def _point(name: str, point: Point) -> tuple[object, ...]:
+    return (name, *(f"{k} of {point.n}" for k in (point.answered, point.declined, point.correct, point.wrong)))
 
 
 def _range(span: tuple[float, float] | None) -> str:
