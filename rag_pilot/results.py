@@ -11,7 +11,7 @@ from functools import cached_property
 
 from .analysis.causes import Cause, Facts, Pareto, causes, pareto
 from .analysis.cost import Spending, spending
-from .analysis.decision import Criterion, Decision, Judgement, acceptance, can_show, decide
+from .analysis.decision import LABELS_NEEDED, Criterion, Decision, Judgement, acceptance, can_show, decide
 from .analysis.grades import ExpertLabels, Graded, expert_labels, judge_label, settle
 from .analysis.headline import Estimate, Headline, headline, withheld
 from .analysis.latency import StageTime, stage_times
@@ -319,7 +319,15 @@ class Result:
 
     def decision(self, changes_left: int = 0) -> Decision:
         """Build, test fine-tuning, fix the documents, stop, or not decided; with its reasons."""
-        return decide(self.judgements(), self.pareto, self.leaking.count, changes_left)
+        labelled = self.labelled_to_decide
+        return decide(self.judgements(), self.pareto, self.leaking.count, changes_left, labelled=labelled)
+
+    @property
+    def labelled_to_decide(self) -> tuple[int, int]:
+        """(labelled on this very run, answers of the order that must be before a final decision)."""
+        most = max(LABELS_NEEDED, self.settings.pilot.labels)
+        needed = first_that_need_a_person(self.order, self.questions, self.run.answers, most)
+        return sum(i in self.expert.current for i in needed), len(needed)
 
     def spending(self) -> Spending:
         """Mean tokens a question, to answer, rewrite and grade."""

@@ -21,6 +21,9 @@ from .shares import COUNTS_ONLY_UNDER, Share
 PRACTICAL_MOST = 1000
 """More questions than this nobody collects for a pilot."""
 
+LABELS_NEEDED = 50
+"""Answers of the order that a person must have labelled on the very run that a final decision rests on."""
+
 DECISIONS = ("build", "test_fine_tuning", "fix_documents", "stop", "not_decided")
 
 
@@ -163,11 +166,19 @@ class Decision:
     reasons: tuple[str, str]
 
 
-def decide(judgements: Sequence[Judgement], causes: Pareto, leaking: int = 0, changes_left: int = 0) -> Decision:
+def decide(
+    judgements: Sequence[Judgement],
+    causes: Pareto,
+    leaking: int = 0,
+    changes_left: int = 0,
+    *,
+    labelled: tuple[int, int],
+) -> Decision:
     """Build if all criteria are met; else what the causes of the bad answers say, once no planned change is left.
 
-    A question that was given a forbidden passage (`leaking` of them) stops everything. "Most" is more than half of the
-    bad answers whose cause is known.
+    A question that was given a forbidden passage (`leaking` of them) stops everything; without it nothing is decided
+    before the answers of the order that a decision needs are `labelled` (so many, of so many). "Most" is more than half
+    of the bad answers whose cause is known.
     """
     if leaking:
         return Decision(
@@ -179,6 +190,17 @@ def decide(judgements: Sequence[Judgement], causes: Pareto, leaking: int = 0, ch
         )
     if not judgements:
         return Decision("not_decided", ("No criterion was agreed.", "Agree one and lock it, then measure again."))
+    done, wanted = labelled
+    if done < wanted:
+        return Decision(
+            "not_decided",
+            (
+                f"{done} of {wanted} answers of the order are labelled on this run.",
+                f"A final decision needs all {wanted}: read the others in the form (05; 07 for what changes altered). "
+                f"Where it ends before, set labels = {LABELS_NEEDED} in pilot.toml; a closed answer needs a reader who "
+                "may open it.",
+            ),
+        )
     of = {state: [j for j in judgements if j.state == state] for state in ("met", "not met", "not decided")}
     standing = f"{len(of['met'])} of {len(judgements)} criteria are met"
     largest = _largest(causes)
