@@ -347,7 +347,8 @@ class Result:
 
     def judgements(self) -> list[Judgement]:
         """Each acceptance criterion against this run: met, not met, or not decided by this many questions."""
-        return [acceptance(c, self._measured(c.measure)) for c in criteria(self.settings)]
+        looks = verdicts_planned(self.settings)
+        return [acceptance(c, self._measured(c.measure), looks) for c in criteria(self.settings)]
 
     def _measured(self, measure: str) -> Share | Estimate | None:
         if measure == "hit5":
@@ -407,9 +408,14 @@ def criteria(settings: Settings) -> list[Criterion]:
 
 def what_can_be_shown(settings: Settings, questions: Iterable[Question]) -> list[str]:
     """What so many questions (200 while there are none) can show of each criterion, printed when it is locked."""
-    asked = list(questions)
+    asked, looks = list(questions), verdicts_planned(settings)
     if not asked:
         assumed = "There are no questions yet: what follows assumes 200 of them."
-        return [assumed, *(can_show(c, 200).words for c in criteria(settings))]
+        return [assumed, *(can_show(c, 200, looks).words for c in criteria(settings))]
     answerable = sum(q.answerable for q in asked)
-    return [can_show(c, answerable if c.measure == "hit5" else len(asked)).words for c in criteria(settings)]
+    return [can_show(c, answerable if c.measure == "hit5" else len(asked), looks).words for c in criteria(settings)]
+
+
+def verdicts_planned(settings: Settings) -> int:
+    """How often each criterion may be judged: twice where an extension of the question set was planned."""
+    return 2 if settings.pilot.extension_planned else 1

@@ -249,3 +249,12 @@ def test_a_reranker_that_cannot_be_loaded_is_told_and_is_no_table_without_number
 def test_what_can_be_shown_speaks_of_200_questions_while_there_are_none(result):
     assert all("200" in line for line in what_can_be_shown(result.settings, []))
     assert all(" 6 " in line or " 4 " in line for line in what_can_be_shown(result.settings, result.questions))
+
+
+def test_a_planned_extension_makes_every_criterion_of_a_run_stricter(result):
+    loose = next(j for j in result.judgements() if j.criterion.measure == "hit5")
+    planned = result.settings.changed({"pilot.extension_planned": True})
+    result.settings = planned
+    strict = next(j for j in result.judgements() if j.criterion.measure == "hit5")
+    assert strict.low < loose.low and "97.5 %" in strict.words
+    assert "97.5 %" in what_can_be_shown(planned, result.questions)[0]
