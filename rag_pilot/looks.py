@@ -28,7 +28,7 @@ CHANGED = "The judge was changed after it was tested on these answers: read the 
 
 @dataclass(frozen=True)
 class Look(Record):
-    """One line of gates.jsonl: a judge was tested on those questions of a run, `n` of which it had graded."""
+    """One line of gates.jsonl: a judge was tested on those questions of a run; of `n` that it had graded it `agreed`."""
 
     date: str
     judge: str  # its fingerprint
@@ -36,6 +36,7 @@ class Look(Record):
     run: str
     questions: tuple[str, ...]
     n: int
+    agreed: int
     state: str
 
 
@@ -73,6 +74,12 @@ def note_look(path: Path, table: Mapping[str, Any], run: str, questions: Sequenc
         return
     name = str(table.get("model") or table.get("kind") or "offline")
     judge, asked = judge_id(table), tuple(questions[: found.asks])
-    known = {(look.judge, look.run, look.questions, look.n, look.state) for look in read_looks(path)}
-    if (judge, run, asked, found.n, found.state) not in known:
-        append_jsonl(path, Look(date.today().isoformat(), judge, name, run, asked, found.n, found.state))
+    known = {(look.judge, look.run, look.questions, look.n, look.agreed, look.state) for look in read_looks(path)}
+    said = (found.n, found.agreed, found.state)
+    if (judge, run, asked, *said) not in known:
+        append_jsonl(path, Look(date.today().isoformat(), judge, name, run, asked, *said))
+
+
+def tested(looks: Sequence[Look], judge: str) -> tuple[int, int] | None:
+    """(labels on which it said the same as the expert, of so many) when this judge was last tested; None: never."""
+    return next(((look.agreed, look.n) for look in reversed(looks) if look.judge == judge), None)

@@ -95,8 +95,8 @@ def test_a_judge_is_not_looked_at_before_all_its_answers_are_read(root):
     read(bare, LOOK - 1, LOOK)
     done = result_of(root)
     assert done.gate.passed and done.gate.n == LOOK
-    assert [(row["n"], row["state"], row["questions"]) for row in record(root)] == [
-        (LOOK, "passed", done._need_a_person[:LOOK])
+    assert [(row["n"], row["agreed"], row["state"], row["questions"]) for row in record(root)] == [
+        (LOOK, LOOK, "passed", done._need_a_person[:LOOK])
     ]
 
 
@@ -224,7 +224,7 @@ def test_what_decides_a_judge_is_its_kind_model_and_prompt_not_how_it_is_called(
 
 
 def test_only_tests_of_others_before_its_own_first_take_answers_from_a_judge():
-    looks = [Look("d", judge, judge, "r", asked, 2, "failed") for judge, asked in (("a", ("1", "2")), ("b", ("3",)))]
+    looks = [Look("d", judge, judge, "r", asked, 2, 1, "failed") for judge, asked in (("a", ("1", "2")), ("b", ("3",)))]
     order = ["1", "2", "3", "4", "5"]
     assert before(looks, "a") == set() and before(looks, "b") == {"1", "2"} and before(looks, "c") == {"1", "2", "3"}
     assert new_to("b", looks, order, ["1", "3", "5"]) == ["3", "5"]
