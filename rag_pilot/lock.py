@@ -1,6 +1,7 @@
 """The lock of the acceptance criteria: what was agreed before the first run, when, by whom, and every amendment since.
 
-It knows what is locked and whether pilot.toml still says so, and nothing of runs.
+What makes a verdict stricter or laxer is locked with them: the number of changes, a second look at the judge, an
+extension of the question set. It knows what is locked and whether pilot.toml still says so, and nothing of runs.
 """
 
 from __future__ import annotations
@@ -16,16 +17,28 @@ from .files import dumps, read_text, write_text
 from .identity import fingerprint
 from .settings import Settings
 
+PLANS = {
+    "second_look": "a second look at the judge (second_look)",
+    "extension_planned": "an extension of the question set (extension_planned)",
+}
+"""Settings that allow a second verdict, for which both are stricter; where a lock does not name one, it is false."""
+
 
 def as_locked(settings: Settings, locked: Mapping[str, Any]) -> bool:
-    """Whether the criteria and the number of changes are still those that were locked."""
+    """Whether the criteria, the number of changes and the plans are still those that were locked."""
     return bool(locked["hash"] == _lockable(settings)["hash"])
 
 
 def _lockable(settings: Settings) -> dict[str, Any]:
     criteria = [c.model_dump(mode="json", exclude_none=True) for c in settings.acceptance]
-    planned = settings.pilot.changes_planned
-    return {"criteria": criteria, "changes_planned": planned, "hash": fingerprint([criteria, planned])}
+    plans = {name: True for name in PLANS if getattr(settings.pilot, name)}
+    entry = {"criteria": criteria, "changes_planned": settings.pilot.changes_planned, **plans}
+    return {**entry, "hash": _hash(entry)}
+
+
+def _hash(entry: Mapping[str, Any]) -> str:
+    plans = [name for name in PLANS if entry.get(name)]
+    return fingerprint([entry["criteria"], entry["changes_planned"], *([plans] if plans else [])])
 
 
 def lock_criteria(path: Path, settings: Settings, today: date, author: str, why: str = "") -> Mapping[str, Any]:
@@ -39,7 +52,7 @@ def lock_criteria(path: Path, settings: Settings, today: date, author: str, why:
         return locked
     if locked and not why.strip():
         names = {"criteria": "the acceptance criteria", "changes_planned": "the changes planned (changes_planned)"}
-        differing = [words for name, words in names.items() if locked.get(name) != entry[name]]
+        differing = [words for name, words in (names | PLANS).items() if locked.get(name) != entry.get(name)]
         raise StaleError(
             f"{path.name}: {' and '.join(differing)} in pilot.toml are not those locked on {locked['date']}; restore "
             "them, or amend the lock with a reason: pilot.lock_acceptance(why='...'), which stays on record"
@@ -59,7 +72,7 @@ def read_lock(path: Path) -> dict[str, Any] | None:
         history = [locked]
         while "amends" in history[-1]:
             history.append(history[-1]["amends"])
-        if any(entry["hash"] != fingerprint([entry["criteria"], entry["changes_planned"]]) for entry in history):
+        if any(entry["hash"] != _hash(entry) for entry in history):
             raise ValueError("a hash does not fit its criteria")
     except (ValueError, KeyError, TypeError) as fault:
         raise SettingsError(f"{path}: edited by hand or damaged ({fault}); restore it from git") from None

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from pathlib import PurePath
+from pathlib import Path, PurePath
+from typing import Any
 
 from .analysis.causes import Cause, Facts, Pareto, causes, pareto
 from .analysis.cost import Spending, spending
-from .analysis.decision import Criterion, Decision, Judgement, acceptance, can_show, decide
+from .analysis.decision import LABELS_NEEDED, Criterion, Decision, Judgement, acceptance, can_show, decide
 from .analysis.grades import ExpertLabels, Graded, expert_labels, judge_label, settle
 from .analysis.headline import Estimate, Headline, headline, withheld
 from .analysis.latency import StageTime, stage_times
@@ -28,9 +29,10 @@ from .corpus.facts import Facts as TextFacts
 from .corpus.facts import numbers_and_codes
 from .errors import DataError
 from .fitting import Fitted, fitted
-from .grading.agreement import Gate, gate
+from .grading.agreement import Gate, gate, gate_in_looks
 from .grading.labels import LabelStore
 from .grading.naming import open_titles, resolved
+from .looks import CHANGED, judge_id, new_to, note_look, read_looks
 from .models import scorer_of
 from .pilot import Pilot
 from .records import Document, Label, Question, Verdict
@@ -76,9 +78,19 @@ class Result:
         return expert_labels(self.all_labels, self.run.answers, self.settings.pilot.annotator)
 
     @cached_property
+    def _need_a_person(self) -> list[str]:
+        return first_that_need_a_person(self.order, self.questions, self.run.answers, len(self.questions))
+
+    @property
+    def first_to_read(self) -> list[str]:
+        """The sample: the first questions of the order whose answer needs a person, as many as the pilot reads."""
+        return self._need_a_person[: self.settings.pilot.labels]
+
+    @cached_property
     def to_read(self) -> list[str]:
-        """The first questions of the order whose answer needs a person, as many as the pilot reads."""
-        return first_that_need_a_person(self.order, self.questions, self.run.answers, self.settings.pilot.labels)
+        """The sample, and the next answers of the order where the judge's test asks for them."""
+        tested = set(self._test_the_judge[: self.gate.asks])
+        return [i for n, i in enumerate(self._need_a_person) if n < self.settings.pilot.labels or i in tested]
 
     @cached_property
     def sample(self) -> Sample:
@@ -88,19 +100,45 @@ class Result:
     @property
     def labelled(self) -> tuple[int, int]:
         """(answers of the sample that are labelled, answers of the sample)."""
-        return sum(i in self.expert.current for i in self.to_read), len(self.to_read)
+        return sum(i in self.expert.current for i in self.first_to_read), len(self.first_to_read)
+
+    @property
+    def _judge(self) -> Mapping[str, Any]:
+        """The settings of the judge that graded this run."""
+        return self.run.info.get("judge") or {"kind": self.settings.judge.kind}
+
+    @cached_property
+    def _looks(self) -> Path | None:
+        """The record of the judges' tests; None for a run that is not the pilot's own, such as an example."""
+        own = self.run.folder and self.run.folder.is_relative_to(self.pilot.results)
+        return self.pilot.results / "gates.jsonl" if own else None
+
+    @cached_property
+    def _test_the_judge(self) -> list[str]:
+        """The answers, in order, on which this judge can be tested: those on which no other was before."""
+        looks = read_looks(self._looks) if self._looks else []
+        return new_to(judge_id(self._judge), looks, self.order, self._need_a_person)
 
     @cached_property
     def gate(self) -> Gate:
-        """Whether the judge may grade single answers: it against the expert, on answers that it graded itself."""
-        return self.gate_of(self.verdicts)
+        """Whether the judge may grade single answers: it against the expert, on answers that it graded itself.
+
+        Looked at once all answers that test it are read, and that is put on record (see `looks.py`).
+        """
+        found = self.gate_of(self.verdicts)
+        if self._looks:
+            note_look(self._looks, self._judge, self.run.id, self._test_the_judge, found)
+        return found
 
     def gate_of(self, verdicts: Mapping[str, Verdict]) -> Gate:
         """The gate as it would be with those verdicts."""
-        pairs = [
-            (self.expert.current[i].label, judge_label(self.run.answers[i], verdicts.get(i))) for i in self.sample.read
-        ]
-        return gate(pairs, self.settings.pilot.seed)
+        table, tested = self.settings.pilot, self._test_the_judge
+        if self._judge.get("kind") == "none":
+            return gate([], table.seed)
+        read, answers = self.expert.current, self.run.answers
+        pairs = [(read[i].label, judge_label(answers[i], verdicts.get(i))) if i in read else None for i in tested]
+        changed = CHANGED.format(len(tested[: table.labels])) if tested[:1] != self._need_a_person[:1] else ""
+        return gate_in_looks(pairs, table.labels, table.seed, table.second_look, changed)
 
     @cached_property
     def fitted(self) -> Fitted | None:
@@ -140,12 +178,13 @@ class Result:
             self.verdicts,
             " and ".join(sorted(read_by)) or self.settings.pilot.annotator,
         )
-        return withheld(found, len(self.to_read), list(self.closed.values())) if self.closed else found
+        return withheld(found, len(self.first_to_read), list(self.closed.values())) if self.closed else found
 
     @cached_property
     def closed(self) -> dict[str, str]:
         """Answers of the sample that wait for somebody who may open what they show -> the groups that she needs."""
-        needed = {i: self._needed(i, self.pilot.annotator_groups) for i in self.to_read if i not in self.expert.current}
+        unread = [i for i in self.first_to_read if i not in self.expert.current]
+        needed = {i: self._needed(i, self.pilot.annotator_groups) for i in unread}
         return {i: said for i, groups in needed.items() if (said := groups_said(groups))}
 
     def _needed(self, question_id: str, groups: frozenset[str]) -> list[frozenset[str]]:
@@ -173,11 +212,11 @@ class Result:
         """The labels that counts of causes and of correct answers are over: all, or those of a random sample.
 
         While answers that need a person are unread and the judge is not admitted, rules have labelled every decline of
-        the set, and a person only the first answers of the order: what stands before the first unread one counts.
+        the set, and a person only the first answers of the order: what stands in it up to the last answer read counts.
         """
         if self.gate.passed or self.sample.waiting is None:
             return self.graded
-        return {i: self.graded[i] for i in self.sample.covered}
+        return {i: self.graded[i] for i in up_to_read(self.order, self.sample, len(self.sample.read))}
 
     # -- retrieval -----------------------------------------------------------------------------------------------------
 
@@ -344,7 +383,8 @@ class Result:
 
     def judgements(self) -> list[Judgement]:
         """Each acceptance criterion against this run: met, not met, or not decided by this many questions."""
-        return [acceptance(c, self._measured(c.measure)) for c in criteria(self.settings)]
+        looks = verdicts_planned(self.settings)
+        return [acceptance(c, self._measured(c.measure), looks) for c in criteria(self.settings)]
 
     def _measured(self, measure: str) -> Share | Estimate | None:
         if measure == "hit5":
@@ -356,7 +396,14 @@ class Result:
 
     def decision(self, changes_left: int = 0) -> Decision:
         """Build, test fine-tuning, fix the documents, stop, or not decided; with its reasons."""
-        return decide(self.judgements(), self.pareto, self.leaking.count, changes_left)
+        labelled = self.labelled_to_decide
+        return decide(self.judgements(), self.pareto, self.leaking.count, changes_left, labelled=labelled)
+
+    @property
+    def labelled_to_decide(self) -> tuple[int, int]:
+        """(labelled on this very run, answers of the order that must be before a final decision)."""
+        needed = self._need_a_person[: max(LABELS_NEEDED, self.settings.pilot.labels)]
+        return sum(i in self.expert.current for i in needed), len(needed)
 
     def spending(self) -> Spending:
         """Mean tokens a question, to answer, rewrite and grade."""
@@ -397,9 +444,14 @@ def criteria(settings: Settings) -> list[Criterion]:
 
 def what_can_be_shown(settings: Settings, questions: Iterable[Question]) -> list[str]:
     """What so many questions (200 while there are none) can show of each criterion, printed when it is locked."""
-    asked = list(questions)
+    asked, looks = list(questions), verdicts_planned(settings)
     if not asked:
         assumed = "There are no questions yet: what follows assumes 200 of them."
-        return [assumed, *(can_show(c, 200).words for c in criteria(settings))]
+        return [assumed, *(can_show(c, 200, looks).words for c in criteria(settings))]
     answerable = sum(q.answerable for q in asked)
-    return [can_show(c, answerable if c.measure == "hit5" else len(asked)).words for c in criteria(settings)]
+    return [can_show(c, answerable if c.measure == "hit5" else len(asked), looks).words for c in criteria(settings)]
+
+
+def verdicts_planned(settings: Settings) -> int:
+    """How often each criterion may be judged: twice where an extension of the question set was planned."""
+    return 2 if settings.pilot.extension_planned else 1

@@ -25,6 +25,7 @@ from .grading.agreement import AGREEMENT_ABOVE
 from .grading.items import Item, missing
 from .grading.labels import LabelStore
 from .grading.production import Production, Served, item_of
+from .looks import judge_id, read_looks, tested
 from .pilot import Pilot
 from .reading import say, sentence, spot_form, spot_items
 from .records import LABELS, Answer, Question, Record
@@ -75,6 +76,7 @@ class SpotCheck:
     rows: tuple[tuple[str, str, str | None], ...]
     waiting: int
     gone: bool = False  # its run is no longer on disk, and with it what the judge said
+    tested: tuple[int, int] | None = None  # (agreed, of) when its judge was last tested; None: never
 
     @property
     def done(self) -> bool:
@@ -113,11 +115,45 @@ class SpotCheck:
             return f"The run {self.draw.run} is no longer on disk, and with it what the judge said."
         if interval is None:
             return "No judge graded these answers: the labels stand alone."
+        mend = "mend the judge on the answers below and test it again (06) before it grades others."
         if interval.high < AGREEMENT_ABOVE:
-            return "They diverge: mend the judge on the answers below and test it again (06) before it grades others."
+            return f"They diverge: {mend} {self.drift}"
+        if self.drifted:
+            return f"{self.drift} Have the documents or questions changed? If not, {mend}"
         if interval.low > AGREEMENT_ABOVE:
-            return "The judge still agrees with the person."
-        return f"So few answers do not tell whether agreement is above {AGREEMENT_ABOVE}, as the judge needs."
+            return f"The judge still agrees with the person. {self.drift}"
+        few = f"So few answers do not tell whether agreement is above {AGREEMENT_ABOVE}, as the judge needs."
+        return f"{few} {self.drift}"
+
+    @property
+    def p(self) -> float | None:
+        """Fisher's exact p, two-sided: agreement when the judge was tested against agreement now; None: not known."""
+        if not self.tested or not self.judged:
+            return None
+        from scipy.stats import fisher_exact
+
+        rows = [(count, n - count) for count, n in (self.tested, (self.agreement.count, self.agreement.n))]
+        return float(fisher_exact(rows)[1])
+
+    @property
+    def drifted(self) -> bool:
+        """Whether the judge is shown to agree less often than when it was tested."""
+        if self.p is None or self.tested is None:
+            return False
+        then, n = self.tested
+        return self.p <= 0.05 and self.agreement.count * n < then * self.agreement.n
+
+    @property
+    def drift(self) -> str:
+        """What the agreement says beside that of the judge's test."""
+        if self.p is None or self.tested is None:
+            return "Whether that is less than when it was tested cannot be told: no test of this judge is on record."
+        (then, n), now = self.tested, self.agreement
+        said = "it agrees less" if self.drifted else "no drift is shown by this many"
+        return (
+            f"When tested the judge agreed on {then} of {n}, now on {now.count} of {now.n}: {said} "
+            f"(Fisher's exact test, p = {self.p:.2g})."
+        )
 
 
 # -- drawing -----------------------------------------------------------------------------------------------------------
@@ -261,12 +297,14 @@ def check_of(pilot: Pilot, draw: Draw) -> SpotCheck:
     groups = pilot.annotator_groups
     unread = [item for item in review_items(pilot, draw) if (item.question_id, item.answer_sha) not in hers]
     judged: dict[str, str | None] = {}
+    last: tuple[int, int] | None = None
     gone = bool(draw.run) and draw.run not in stored_runs(pilot)
     if read and (result := _opened(pilot, draw)):
         run = result.run
-        judged = {i: judge_label(run.answers[i], run.verdicts.get(i)) for i, _ in read if i in run.answers}
+        judged = {i: judge_label(run.answers[i], result.verdicts.get(i)) for i, _ in read if i in run.answers}
+        last = tested(read_looks(pilot.results / "gates.jsonl"), judge_id(run.info.get("judge") or {}))
     rows = tuple((i, label, judged.get(i)) for i, label in read)
-    return SpotCheck(draw, rows, sum(not missing(item, groups) for item in unread), gone)
+    return SpotCheck(draw, rows, sum(not missing(item, groups) for item in unread), gone, last)
 
 
 def _opened(pilot: Pilot, draw: Draw) -> Result | None:

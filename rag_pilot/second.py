@@ -61,7 +61,7 @@ def second_reading(result: Result) -> Second:
     last = counting(result.all_labels)
     now = [line for line in last if line.label and line.answer_sha == _sha(result, line)]
     own = {line.question_id: line for line in now if line.kind == "label" and line.annotator == main}
-    hers = [i for i in result.to_read if i in own]
+    hers = [i for i in result.first_to_read if i in own]
     done, wanted = result.labelled
     drawn = set(random.Random(seed + 2).sample(hers, min(READS, len(hers)))) if done == wanted else set()
     others = {line.question_id: line for line in now if line.kind == "second" and line.annotator != main}

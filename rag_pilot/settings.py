@@ -46,6 +46,8 @@ class PilotTable(_Table):
     labels: int = Field(50, ge=1)  # answers that the expert reads (METHOD: the first 50)
     seed: int = 1
     changes_planned: int = Field(5, ge=1, le=50)  # the level of each comparison is .05 / this
+    second_look: bool = False  # test the judge at twice the labels too, if it fails; then both at 97.5 %
+    extension_planned: bool = False  # the question set may be extended once; then both verdicts at 97.5 %
 
 
 class Acceptance(_Table):

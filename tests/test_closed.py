@@ -70,6 +70,9 @@ def test_there_is_no_headline_until_somebody_who_may_has_read_what_is_closed_to_
     assert "1 of the" in found.words and "(1 for hr)" in found.words
     assert "100" not in str(tables.headline(found)) and SECRET not in str(tables.headline(found))
     assert {j.state for j in result.judgements() if j.criterion.measure == "wrong"} == {"not decided"}
+    done, wanted = result.labelled_to_decide
+    assert done == wanted - 1 and result.decision().verdict == "not_decided"
+    assert f"{done} of {wanted} answers" in result.decision().reasons[0]
     append_jsonl(result.pilot.data / "labels.jsonl", labelled(result, "q3", "Hanna"))
     after = Ledger(result.pilot).result(())
     assert after.closed == {} and after.headline.correct is not None

@@ -4,12 +4,22 @@ import pytest
 from scipy import stats
 
 from rag_pilot.analysis.causes import CauseCount, Pareto
-from rag_pilot.analysis.decision import Criterion, acceptance, can_show, chance_to_meet, decide, questions_to_decide
+from rag_pilot.analysis.decision import (
+    Criterion,
+    _state,
+    acceptance,
+    can_show,
+    chance_to_meet,
+    decide,
+    questions_to_decide,
+    questions_to_show,
+)
 from rag_pilot.analysis.headline import estimate
 from rag_pilot.analysis.shares import Share
-from rag_pilot.errors import SettingsError
+from rag_pilot.errors import DataError, SettingsError
 
 WRONG = Criterion("wrong answers", "wrong", "at_most", 0.05, "all questions")
+READ = (50, 50)
 HIT = Criterion("documents found", "hit5", "at_least", 0.8, "answerable questions")
 
 
@@ -50,6 +60,54 @@ def test_chances_to_meet_equal_the_table(n, chances):
     k = can_show(HIT, n).met_if
     assert chance_to_meet(HIT, n, 0.9) == pytest.approx(stats.binom.sf(k - 1, n, 0.9))
     assert chance_to_meet(WRONG, 50, 0.0) == 0.0
+
+
+def test_what_can_be_shown_tells_the_chance_well_within_the_limit_and_how_many_questions_it_takes():
+    shown = can_show(WRONG, 200)
+    assert (round(shown.rate, 9), round(shown.chance, 2), shown.needed) == (0.02, 0.63, 286)
+    for told in ("met with at most 4", "If 2 % are true", "63 % (about half that with 50 read and the judge)", " 286 "):
+        assert told in shown.words
+    found = can_show(HIT, 172)
+    assert found.rate == pytest.approx(0.92) and "the judge" not in found.words
+    assert found.chance == chance_to_meet(HIT, 172, found.rate) > 0.9
+    hard = can_show(Criterion("w", "wrong", "at_most", 0.005, "all questions"), 200)
+    assert hard.needed is None and "takes no practical number of questions" in hard.words
+
+
+@pytest.mark.parametrize(("rate", "table"), [(0.01, 125), (0.015, 185), (0.02, 290), (0.025, 420), (0.03, 680)])
+def test_questions_for_a_chance_of_80_percent_by_exact_sums(rate, table):
+    n = questions_to_show(WRONG, rate)
+    assert n == pytest.approx(table, rel=0.13)  # the table's steps are coarse
+    assert chance_to_meet(WRONG, n, rate) >= 0.8 > chance_to_meet(WRONG, n - 1, rate)
+    mirrored = Criterion("right", "correct", "at_least", 0.95, "all questions")
+    assert questions_to_show(mirrored, 1 - rate) == n
+    assert questions_to_show(WRONG, 0.035) is None and questions_to_show(WRONG, 0.05) is None
+
+
+def test_an_extension_that_was_planned_makes_both_verdicts_stricter_and_there_is_no_third():
+    once, twice = can_show(WRONG, 200), can_show(WRONG, 200, looks=2)
+    assert (twice.met_if, twice.not_met_if) == (3, 17) != (once.met_if, once.not_met_if)
+    assert twice.needed > once.needed and "both verdicts are at 97.5 %" in twice.words
+    assert "97.5 %" in acceptance(WRONG, Share(3, 200), looks=2).words
+    for refuse in (lambda: acceptance(WRONG, Share(3, 200), 7), lambda: can_show(WRONG, 200, 0)):
+        with pytest.raises(DataError, match="1, or 2 if one extension was planned"):
+            refuse()
+
+
+@pytest.mark.parametrize("criterion", [WRONG, HIT])
+def test_how_many_would_decide_is_where_the_verdict_of_so_many_is_one(criterion):
+    """At every rate, the verdict on so many questions is decided, and on one fewer it is not."""
+    for rate in (0.0, 0.01, 0.1, 0.7, 0.9, 1.0):
+        n = questions_to_decide(rate, criterion)
+
+        def state(n, rate=rate):
+            low = stats.beta.ppf(1 - 0.95, rate * n, n - rate * n + 1) if rate else 0.0
+            high = stats.beta.ppf(0.95, rate * n + 1, n - rate * n) if rate < 1 else 1.0
+            return _state(criterion.limit, criterion.direction == "at_most", low, high)
+
+        assert state(n) != "not decided" and (n == 1 or state(n - 1) == "not decided")
+    exact = Criterion("w", "wrong", "at_most", float(stats.beta.ppf(0.95, 1, 59)), "all questions")
+    assert acceptance(exact, Share(0, 59)).state == "met" and questions_to_decide(0.0, exact) == 59
 
 
 def test_no_data_decides_nothing():
@@ -127,13 +185,22 @@ MIXED = failures(not_retrieved=8, missing_or_stale=8, format_or_tone=4)
     ],
 )
 def test_decisions(judgements, causes, more, verdict):
-    found = decide(judgements, causes, **more)
+    found = decide(judgements, causes, labelled=READ, **more)
     assert found.verdict == verdict and len(found.reasons) == 2 and all(found.reasons)
 
 
 def test_reasons_name_the_missed_criterion_the_counts_and_how_few_they_are():
-    first, second = decide([MET, MISSED], failures(missing_or_stale=5, not_retrieved=2)).reasons
+    first, second = decide([MET, MISSED], failures(missing_or_stale=5, not_retrieved=2), labelled=READ).reasons
     assert (
         first == "1 of 2 criteria are met; missed: wrong answers." and "5 of 7" in second and "few to go by" in second
     )
-    assert MISSED.state == "not met" and OPEN.words in decide([MET, OPEN], MIXED).reasons[1]
+    assert MISSED.state == "not met" and OPEN.words in decide([MET, OPEN], MIXED, labelled=READ).reasons[1]
+
+
+def test_nothing_but_a_leak_is_decided_before_the_answers_of_the_order_are_labelled():
+    for judgements in ([MET, MET], [MET, MISSED], [MET, OPEN]):
+        found = decide(judgements, MIXED, labelled=(49, 50))
+        assert found.verdict == "not_decided"
+        assert found.reasons[0] == "49 of 50 answers of the order are labelled on this run."
+    assert decide([MET], MIXED, leaking=1, labelled=(0, 50)).verdict == "stop"
+    assert decide([MET, MET], MIXED, labelled=(0, 0)).verdict == "build"  # every answer follows by rule

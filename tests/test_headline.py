@@ -1,12 +1,14 @@
 """The headline: the estimator, its limits, and the sentence."""
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ppi_py import ppi_mean_pointestimate
 
-from rag_pilot.analysis.headline import estimate, headline
+from rag_pilot.analysis.headline import estimate, headline, withheld
 from rag_pilot.analysis.intervals import wilson
 from rag_pilot.errors import DataError
 from rag_pilot.records import Answer, Label, Question, Verdict
@@ -139,6 +141,25 @@ def test_the_four_shares_add_up_to_all():
     assert found.declined.known == 22 and found.wrong.known == 10 and found.correct.known == 18
     assert found.correct.value + found.wrong.value + found.declined.value + found.partly == pytest.approx(1)
     assert found.partly == pytest.approx(0.15, abs=0.03)
+
+
+def test_shares_that_pass_all_together_say_so_and_leave_no_silent_zero():
+    questions, answers, order = a_run()
+    rng = random.Random(8)
+    kinds = ("correct", "partly", "wrong", "declined")
+    said = {i: rng.choices(kinds, (0.85, 0.02, 0.1, 0.03))[0] for i in order[:150]}
+    judge = {
+        i: ("wrong" if label == "declined" else label) if rng.random() < 0.85 else rng.choice(kinds[:3])
+        for i, label in said.items()
+    }
+    labels, verdicts = labels_of(answers, order[:50], said.get), verdicts_of(answers, order[:150], judge.get)
+    found = headline(questions, answers, order, labels, verdicts, "Ana")
+    total = found.correct.value + found.wrong.value + found.declined.value
+    assert total > 1.03 and found.partly is None and found.excess == pytest.approx(total - 1)
+    assert "together pass 100 % by 3.1 points, so how many are partly right is less than can be told" in found.words
+    assert withheld(found, 50, ["hr"]).excess == 0
+    all_read = headline(questions, answers, order, labels_of(answers, order[:150], said.get), {}, "Ana")
+    assert all_read.excess == 0 and all_read.partly == pytest.approx(sum(v == "partly" for v in said.values()) / 200)
 
 
 def test_without_labels_there_are_words_and_no_number():

@@ -38,6 +38,7 @@ STREET = (
     "models",
     "scores",
     "fitting",
+    "looks",
     "pilot",
     "forecast",
     "results",

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tiny import LABELS, SECRET, run_and_label, tiny_pilot
+from tiny import LABELS, SECRET, SETTINGS, run_and_label, tiny_pilot
 
 from rag_pilot.analysis import comparison
 from rag_pilot.building import Variant
@@ -69,6 +69,34 @@ def test_one_unread_answer_of_the_sample_leaves_the_criteria_undecided(result):
     fresh = Ledger(result.pilot).result()
     assert fresh.labelled == (3, 4)
     assert fresh._measured("wrong") is None
+
+
+HIT_ALONE = SETTINGS.replace(
+    SETTINGS[SETTINGS.index("[[acceptance]]") : SETTINGS.index('name = "found"')], "[[acceptance]]\n"
+)
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [("at_least = 0.2", "build"), ("at_most = 0.05", "stop")])
+@pytest.mark.parametrize("labels", [50, 2])
+def test_a_decision_that_needs_no_label_by_its_criteria_still_waits_for_those_of_this_run(
+    tmp_path, limit, verdict, labels
+):
+    pilot = tiny_pilot(tmp_path)
+    told = HIT_ALONE.replace("at_least = 0.5", limit).replace("[pilot]", f"[pilot]\nlabels = {labels}")
+    (pilot.data / "pilot.toml").write_text(told, encoding="utf-8")
+    pilot = Pilot.open("tiny", tmp_path)
+    pilot.lock_acceptance()
+    bare = Ledger(pilot).result()
+    assert bare.decision().verdict == "not_decided" and "0 of 4 answers" in bare.decision().reasons[0]
+    run_and_label(pilot)
+    path = pilot.data / "labels.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    first = [line for line in lines if json.loads(line)["question_id"] in bare.to_read[:2]]
+    path.write_text("".join(first), encoding="utf-8")
+    short = Ledger(pilot).result()
+    assert short.labelled_to_decide == (2, 4) and short.decision().verdict == "not_decided"
+    path.write_text("".join(lines), encoding="utf-8")
+    assert Ledger(pilot).result().decision().verdict == verdict
 
 
 def test_hits_are_counted_over_answerable_questions_that_the_asker_may_see(result):
@@ -238,3 +266,12 @@ def test_a_reranker_that_cannot_be_loaded_is_told_and_is_no_table_without_number
 def test_what_can_be_shown_speaks_of_200_questions_while_there_are_none(result):
     assert all("200" in line for line in what_can_be_shown(result.settings, []))
     assert all(" 6 " in line or " 4 " in line for line in what_can_be_shown(result.settings, result.questions))
+
+
+def test_a_planned_extension_makes_every_criterion_of_a_run_stricter(result):
+    loose = next(j for j in result.judgements() if j.criterion.measure == "hit5")
+    planned = result.settings.changed({"pilot.extension_planned": True})
+    result.settings = planned
+    strict = next(j for j in result.judgements() if j.criterion.measure == "hit5")
+    assert strict.low < loose.low and "97.5 %" in strict.words
+    assert "97.5 %" in what_can_be_shown(planned, result.questions)[0]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from scipy import stats
 from tiny import SECRET, run_and_label, tiny_pilot
 
 from rag_pilot.__main__ import main
@@ -232,6 +233,34 @@ def test_agreement_is_a_count_with_its_interval_and_says_who_is_stricter_and_who
 )
 def test_only_an_interval_that_leaves_no_doubt_says_anything_of_the_judge(same, n, words):
     assert words in checked(*[("correct", "correct")] * same, *[("wrong", "correct")] * (n - same)).words
+
+
+@pytest.mark.parametrize(
+    ("tested", "same", "n", "words"),
+    [
+        ((48, 50), 10, 15, "agreed on 48 of 50, now on 10 of 15: it agrees less"),
+        ((48, 50), 13, 15, "agreed on 48 of 50, now on 13 of 15: no drift is shown by this many"),
+        ((30, 50), 15, 15, "now on 15 of 15: no drift is shown by this many"),  # more than before is no drift
+        (None, 10, 15, "no test of this judge is on record"),
+    ],
+)
+def test_agreement_is_held_against_the_judges_test(tested, same, n, words):
+    check = checked(*[("correct", "correct")] * same, *[("wrong", "correct")] * (n - same))
+    found = replace(check, tested=tested)
+    assert words in found.words and words in repr(tables.review([found]))
+    if tested:
+        exact = stats.fisher_exact([[tested[0], tested[1] - tested[0]], [same, n - same]]).pvalue
+        assert found.p == pytest.approx(exact) and f"p = {exact:.2g}" in found.words
+        assert found.drifted == (exact <= 0.05 and same / n < tested[0] / tested[1]) == ("agrees less" in words)
+
+
+def test_a_spot_check_finds_the_test_of_its_judge_on_record(result, pilot):
+    append_jsonl(pilot.data / "labels.jsonl", Label("q1", result.run.answers["q1"].sha, "Maud", "correct"))
+    tested = Ledger(pilot).result().gate
+    assert (tested.n, tested.agreed) == (1, 1)
+    say(pilot, draw_from_run(Ledger(pilot).result(), 15), "wrong", "wrong")
+    (check,) = spot_checks(pilot)
+    assert check.tested == (1, 1) and "When tested the judge agreed on 1 of 1, now on" in check.words
 
 
 def test_earlier_checks_keep_a_line_each(result, pilot):

@@ -6,7 +6,8 @@ import pytest
 
 from rag_pilot.errors import PilotError, SettingsError, StaleError
 from rag_pilot.files import read_text
-from rag_pilot.lock import lock_criteria, read_lock
+from rag_pilot.lock import as_locked, lock_criteria, read_lock
+from rag_pilot.reporting import tables
 from rag_pilot.settings import Settings, read_settings
 
 DAY, LATER = date(2026, 9, 1), date(2026, 9, 20)
@@ -241,6 +242,29 @@ def test_other_criteria_are_refused_without_a_reason_and_the_lock_stays(
     with pytest.raises(StaleError, match="not those locked on 2026-09-01"):
         lock_criteria(path, loosened(tmp_path, **change), LATER, "Maud", why)  # type: ignore[arg-type]
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("plan", "told"), [("second_look", "second look at the judge"), ("extension_planned", "extension of the question")]
+)
+def test_a_second_verdict_is_planned_in_the_lock_or_amended_with_a_reason(
+    tmp_path: Path, settings: Settings, plan: str, told: str
+) -> None:
+    path = tmp_path / "acceptance.lock.json"
+    old = lock_criteria(path, settings, DAY, "Maud")
+    assert plan not in old  # a lock from before there was such a plan reads as one without it
+    planned = read_settings(pilot(tmp_path, GOOD.replace("[pilot]", f"[pilot]\n{plan} = true")))
+    assert as_locked(settings, old) and not as_locked(planned, old)
+    with pytest.raises(StaleError, match=told):
+        lock_criteria(path, planned, LATER, "Maud")
+    amended = lock_criteria(path, planned, LATER, "Maud", "agreed with the sponsor")
+    assert amended[plan] is True and amended["amends"] == old and as_locked(planned, amended)
+    assert told in tables.agreed(amended) and told in tables.criteria(["one"], amended, planned)
+    with pytest.raises(StaleError, match=told):
+        lock_criteria(path, settings, LATER, "Maud")
+    path.write_text(read_text(path).replace(f'"{plan}": true, ', ""))
+    with pytest.raises(SettingsError, match="edited by hand"):
+        read_lock(path)
 
 
 def test_an_amendment_keeps_every_earlier_lock_on_record(tmp_path: Path, settings: Settings) -> None:

@@ -594,6 +594,24 @@ def test_headline_gives_labels_to_as_many_questions_as_were_asked(result: Result
     assert "No score yet" in tables.headline(NO_HEADLINE)
 
 
+def test_the_rows_of_the_score_add_up_or_say_why_they_do_not(result: Result):
+    def shares(page: str) -> dict[str, str]:
+        return {row[0]: row[1] for row in grid(page, "Estimated shares")[1:]}
+
+    head = result.headline  # 4 of 6 correct, 1 wrong, 1 more by rule
+    apart = replace(head.correct, value=1 / 3), replace(head.wrong, value=1 / 3), replace(head.declined, value=0.0)
+    thirds = replace(head, **dict(zip(("correct", "wrong", "declined"), apart, strict=True)), partly=1 / 3)
+    assert list(shares(tables.headline(thirds)).values()) == ["33 %", "33 %", "33 %", "0 %"]
+    assert "they add up to 99 % here, unrounded to 100 %" in tables.headline(thirds)
+    failed = replace(thirds, errors=1, partly=1 / 6)
+    assert shares(tables.headline(failed)).popitem() == ("no label: the call failed", "17 %")
+    even = replace(failed, errors=3, correct=replace(apart[0], value=0.5), wrong=apart[2], partly=0.0)
+    assert "rounded by itself" not in tables.headline(even)
+    over = replace(thirds, partly=None, excess=0.02)
+    assert shares(tables.headline(over))["partly"] == "less than can be told"
+    assert "rounded by itself" not in tables.headline(over)
+
+
 def test_four_way_rows_add_up():
     page = tables.four_way(FourWay(Counter(answered=90, declined=8, error=2), Counter(answered=3, declined=11), 1))
     assert grid(page, "Answered") == [

@@ -47,6 +47,8 @@ class Estimate:
 class Headline:
     """The estimates (None where too little is read), the remaining share `partly`, and the sentences to print.
 
+    The three are estimated apart, so their sum can pass 1: by `excess` then, and `partly` is None.
+
     `asked` = by_person + by_judge + by_rule + errors + not_graded. `judge`: its readable replies that
     say correct, after the citation rule; the unreadable ones are what is missing.
     """
@@ -64,6 +66,7 @@ class Headline:
     not_graded: int
     words: str
     judge: Share = Share(0, 0)
+    excess: float = 0.0
 
 
 def estimate(label: str, known: int, asked: int, read: Sequence[tuple[bool, bool]], unread: Sequence[bool]) -> Estimate:
@@ -117,7 +120,7 @@ def headline(
     Only labels that form a random sample of the order are used (see `sample.read_so_far`); under 10 of them, unless
     that is all, there are words and no number; so too where more of the judge's replies are unreadable than
     UNREADABLE_MOST, unless all answers are read. A failed call counts in the denominator and has no label. `partly` is
-    the remainder, at least 0.
+    the remainder, None where there is none.
     """
     if missing := sorted({q.id for q in questions} - set(order)):
         raise DataError(
@@ -148,10 +151,10 @@ def headline(
         return estimate(label, by_rules, len(questions), rows, [judged[i] == label for i in unread])
 
     correct, wrong, declined = of("correct"), of("wrong"), of("declined")
-    partly = None
+    partly, excess = None, 0.0
     if correct and wrong and declined:
-        rest = 1 - correct.value - wrong.value - declined.value - errors / len(questions)
-        partly = max(0.0, round(rest, 12))
+        rest = round(1 - correct.value - wrong.value - declined.value - errors / len(questions), 12)
+        partly, excess = (rest + 0.0, 0.0) if rest >= 0 else (None, -rest)
     by_rule, nobody = len(known) - errors, len(unread) - by_judge
     whom = f"{len(experts)} answers read by {annotator}, {by_judge} by the judge, {by_rule} by rule"
     whom += f", {nobody} by nobody" if nobody else ""
@@ -169,8 +172,18 @@ def headline(
         not_graded=nobody,
         words=_refusal(unreadable, len(replies))
         if refused
-        else _words(correct, questions, whom, errors, len(need), sample.waiting, len(sample.beyond)),
+        else _words(correct, questions, whom, errors, len(need), sample.waiting, len(sample.beyond)) + _over(excess),
         judge=judge,
+        excess=excess,
+    )
+
+
+def _over(excess: float) -> str:
+    if not excess:
+        return ""
+    return (
+        f" The shares are estimated apart, each with its error: correct, wrong and declined together pass 100 % by "
+        f"{100 * excess:.1f} points, so how many are partly right is less than can be told."
     )
 
 
@@ -186,7 +199,7 @@ def withheld(found: Headline, sample: int, needed: Sequence[str]) -> Headline:
         "sample, or the number would be of the others alone: "
         ' in notebook 05 open expert_form(result, annotator="her name", groups=[...]) for such a person.'
     )
-    return replace(found, correct=None, wrong=None, declined=None, partly=None, words=words)
+    return replace(found, correct=None, wrong=None, declined=None, partly=None, excess=0.0, words=words)
 
 
 def _refusal(unreadable: int, asked: int) -> str:

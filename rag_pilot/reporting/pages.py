@@ -27,6 +27,7 @@ from ..reading import Failure, failures
 from ..results import Result
 from . import figures, tables
 from .html import STYLE, Html, link
+from .tables.score import LESS
 from .words import CAUSE, DECISION, MEASURE, cause_name, plural
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -182,7 +183,9 @@ def _numbers(result: Result) -> list[dict[str, str]]:
     head = result.headline
     rows = [(name, getattr(head, name)) for name in ("correct", "wrong", "declined")]
     shown = [_number(name, e.value, _span(e)) for name, e in rows if e is not None]
-    if head.partly is not None and shown:
+    if shown and head.partly is None:
+        shown.insert(1, {"label": "partly", "value": "–", "span": LESS})
+    elif head.partly is not None:
         shown.insert(1, _number("partly", head.partly, "the remainder"))
     return shown
 

@@ -171,6 +171,7 @@ def progress(result: Result) -> Html:
     done, wanted = result.labelled
     stale, beyond = len(set(result.expert.stale) & set(result.to_read)), len(result.sample.beyond)
     later = [q for q in result.sample.beyond if q not in set(result.to_read)]
+    more = sum(i not in result.expert.current for i in result.to_read[wanted:])
     if not wanted:
         step = "No answer of this run needs a person: every label follows by rule."
     elif done < wanted:
@@ -184,6 +185,10 @@ def progress(result: Result) -> Html:
         f"{plural(stale, 'answer')} labelled with an earlier text: read the new one." if stale else "",
         f"{plural(beyond, 'label')} wait until the answer to question {result.sample.waiting} is labelled."
         if beyond and result.sample.waiting
+        else "",
+        f"To test the judge, {plural(more, 'answer')} further down the order {'is' if more == 1 else 'are'} asked for: "
+        "notebook 06 says why; the form of 05 holds them."
+        if more
         else "",
         f"{plural(len(later), 'label')} lie further down the order." if later else "",
     ]

@@ -96,9 +96,9 @@ def _labels(result: Result) -> str:
 
 
 def _gate(result: Result) -> str:
-    gate, wanted = result.gate, len(result.to_read)
+    gate, (done, wanted) = result.gate, result.labelled
     if not gate.n:
-        return f"not tested: 0 of {plural(wanted, 'answer')} labelled"
+        return f"not tested: {done} of {plural(wanted, 'answer')} labelled"
     kappa = "undefined" if gate.kappa is None else f"{gate.kappa:.2f}"
     state = {"passed": "admitted", "failed": "not admitted"}.get(gate.state, "not tested")
     return f"{state}: {gate.agreed} of {gate.n} labels agree, kappa {kappa}"

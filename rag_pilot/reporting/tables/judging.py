@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...analysis.shares import MEANS_FROM
-from ...grading.agreement import AGREEMENT_ABOVE, FAULTS_NEEDED, KAPPA_ABOVE, Gate
+from ...grading.agreement import AGREEMENT_ABOVE, FAULTS_NEEDED, KAPPA_ABOVE, NOT_READ, Gate
 from ...records import JUDGE_LABELS
 from ...results import Result
 from ...scores import Score
@@ -16,7 +16,7 @@ from ..words import plural
 def gate(found: Gate) -> Html:
     """Whether the judge may grade single answers, and how it did on the expert's labels."""
     kind = {"passed": "good", "failed": "bad"}.get(found.state, "open")
-    words = {"passed": "judge admitted", "failed": "judge not admitted", "too few faults": "judge not tested"}
+    words = {"passed": "judge admitted", "failed": "judge not admitted", NOT_READ: "judge not admitted yet"}
     figures = [
         ("Labels that agree", f"{found.agreed} of {found.n}", _bound(found.agreement_low), f"above {AGREEMENT_ABOVE}"),
         (

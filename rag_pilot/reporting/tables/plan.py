@@ -58,6 +58,10 @@ def cost_plan(settings: Settings) -> Html:
     )
 
 
+PLANNED = {"second_look": "a second look at the judge", "extension_planned": "an extension of the question set"}
+"""Plans that a lock may hold."""
+
+
 def criteria(lines: Sequence[str], locked: Mapping[str, Any] | None, settings: Settings | None = None) -> Html:
     """The acceptance criteria with what the questions can show of each, and whether they are locked.
 
@@ -76,7 +80,7 @@ def criteria(lines: Sequence[str], locked: Mapping[str, Any] | None, settings: S
         state = paragraph(
             tag("locked", "good"),
             f" on {locked['date']} by {locked['author']}, {plural(locked['changes_planned'], 'change')} planned, "
-            f"hash {locked['hash']}.",
+            f"{''.join(f'{words}, ' for name, words in PLANNED.items() if locked.get(name))}hash {locked['hash']}.",
         )
     else:
         state = paragraph(tag("not locked", "open"), " Agree on the criteria and lock them before the first run.")
@@ -115,6 +119,9 @@ def _amendments(locked: Mapping[str, Any] | None) -> list[str]:
         was = [_limit(c) for c in older["criteria"] if c not in entry["criteria"]]
         if (planned := older.get("changes_planned")) != (now := entry.get("changes_planned")):
             was.append(f"{plural(planned or 0, 'change')} planned, now {now}")
+        for name, words in PLANNED.items():
+            if bool(older.get(name)) != bool(entry.get(name)):
+                was.append(f"{words}{'' if older.get(name) else ': not planned'}")
         before = f"before, as of {older['date']}: {', '.join(was)}" if was else f"before: as of {older['date']}"
         told.append(f"Amended on {entry['date']} by {entry['author']} ({before}): {entry['why']}")
         entry = older

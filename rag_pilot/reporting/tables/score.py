@@ -11,6 +11,9 @@ from ...records import LABELS
 from ..html import NO_DATA, NOT_MEASURED, Html, listing, note, paragraph, section, table
 from ..words import LABEL_MEANS, plural
 
+LESS = "less than can be told"
+"""The remainder, where the shares that are estimated apart leave none."""
+
 
 def _judge_bounds(found: Headline) -> Html | None:
     """What the unreadable replies could still make of the judge's own count; nothing where all could be read."""
@@ -34,13 +37,17 @@ def headline(found: Headline) -> Html:
     rows = []
     for label in LABELS:
         if label == "partly":
-            share = NOT_MEASURED if found.partly is None else f"{percent(found.partly)} %"
+            share = LESS if found.partly is None else f"{percent(found.partly)} %"
             rows.append((label, share, "the remainder", "–"))
         elif (e := estimates[label]) is None:
             rows.append((label, NOT_MEASURED, NOT_MEASURED, "–"))
         else:
             span = f"{percent(e.interval.low)} to {percent(e.interval.high)} %"
             rows.append((label, f"{percent(e.value)} %", span, f"{e.n_eff:.0f}"))
+    if found.errors:
+        rows.append(("no label: the call failed", f"{percent(found.errors / found.asked)} %", "counted", "–"))
+    shares = [found.partly, *(e.value for e in estimates.values() if e), found.errors / found.asked]
+    rounded = sum(round(100 * share) for share in shares if share is not None)
     whom = [
         ("a person", found.by_person),
         ("the judge, corrected by the person's labels", found.by_judge),
@@ -62,6 +69,9 @@ def headline(found: Headline) -> Html:
             ("Label", "Share", "95 % interval", "Worth so many read by hand"),
             rows,
         ),
+        note(f"Each share is rounded by itself: they add up to {rounded} % here, unrounded to 100 %.")
+        if rounded != 100 and not found.excess
+        else None,
         table("Labels given by", ("Who", "Questions"), whom, total=True),
         _judge_bounds(found),
     )
