@@ -144,6 +144,9 @@ STATUS = st.sampled_from(["answered", "declined", "error"])
 LABEL = st.sampled_from([*LABELS, None])
 ONE = st.tuples(st.sampled_from("xyz"), st.sampled_from(["a", "b", None]), STATUS, LABEL, st.booleans(), st.booleans())
 SETS = st.lists(ONE, min_size=1, max_size=40)
+READ = st.tuples(
+    *[st.sampled_from(those) for those in ("xyz", "a", ["answered"], ["correct", "wrong"], [True, False], [True])]
+)
 
 
 def made(rows_, name=str):
@@ -178,7 +181,7 @@ def test_order_and_names_of_questions_change_no_value_of_a_part(drawn, key, rng)
 
 
 @settings(max_examples=40, deadline=None)
-@given(SETS, st.sampled_from("xyz"), st.sampled_from(sorted(KEYS)))
+@given(SETS | st.lists(READ, min_size=6, max_size=40), st.sampled_from("xyz"), st.sampled_from(sorted(KEYS)))
 def test_one_more_correct_answer_lowers_no_share_of_correct_answers(drawn, category, key):
     (few, of), (more, of_more) = made(drawn), made([*drawn, (category, "a", "answered", "correct", True, True)])
     before = {r.part: r.values for r in rows(few, KEYS[key], of)}
