@@ -28,7 +28,7 @@ CHANGED = "The judge was changed after it was tested on these answers: read the 
 
 @dataclass(frozen=True)
 class Look(Record):
-    """One line of gates.jsonl: a judge was tested on those questions of a run; of `n` that it graded it `agreed`."""
+    """One line of gates.jsonl: a judge was tested on those questions of a run; of `n` it had graded it `agreed`."""
 
     date: str
     judge: str  # its fingerprint

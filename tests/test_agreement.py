@@ -3,14 +3,14 @@
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from rag_pilot.errors import DataError
 from rag_pilot.grading.agreement import cohen_kappa, gate
-from rag_pilot.records import LABELS
+from rag_pilot.records import JUDGE_LABELS, LABELS
 
 
 def agreeing(wrong, partly, correct):
@@ -26,6 +26,22 @@ def test_kappa_equals_sklearns_where_it_is_defined(pairs):
         assert kappa is None
     else:
         assert kappa == pytest.approx(cohen_kappa_score(experts, judges))
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS)), min_size=1, max_size=80),
+    st.permutations(LABELS),
+)
+def test_a_consistent_renaming_of_labels_changes_nothing_in_kappa(pairs, names):
+    new = dict(zip(LABELS, names, strict=True))
+    assert cohen_kappa([(new[a], new[b]) for a, b in pairs]) == pytest.approx(cohen_kappa(pairs))
+
+
+@given(st.data(), st.randoms())
+@settings(max_examples=30)
+def test_the_order_of_pairs_changes_nothing_in_the_gate(data, rng):
+    pairs = data.draw(st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(JUDGE_LABELS)), max_size=60))
+    assert gate(rng.sample(pairs, len(pairs)), 5) == gate(pairs, 5)
 
 
 def test_kappa_is_undefined_when_one_of_the_two_used_a_single_label():

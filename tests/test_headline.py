@@ -1,17 +1,22 @@
 """The headline: the estimator, its limits, and the sentence."""
 
 import random
+import re
+from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from ppi_py import ppi_mean_pointestimate
 
 from rag_pilot.analysis.headline import estimate, headline, withheld
 from rag_pilot.analysis.intervals import wilson
 from rag_pilot.errors import DataError
-from rag_pilot.records import Answer, Label, Question, Verdict
+from rag_pilot.grading.agreement import gate
+from rag_pilot.records import JUDGE_LABELS, LABELS, Answer, Label, Question, Verdict
+from rag_pilot.reporting.tables import gate as gate_table
 from rag_pilot.reporting.tables import headline as headline_table
 
 rows = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=3, max_size=60)
@@ -249,3 +254,99 @@ def test_where_all_answers_are_read_or_no_judge_was_asked_unreadable_replies_do_
     assert read.correct is not None and read.correct.interval == pytest.approx(wilson(138, 200))
     nobody = headline(questions, answers, order, labels_of(answers, order[:50]), {}, "Ana")
     assert nobody.correct is not None and nobody.judge.n == 0
+
+
+# -- laws
+
+
+@st.composite
+def runs(draw):
+    """A small run: what the expert would say of each answer that needs her, the judge too, and how far she has read."""
+    pairs = draw(st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(JUDGE_LABELS)), min_size=12, max_size=40))
+    ruled = draw(st.lists(st.booleans(), max_size=8))  # unanswerable: declined or answered
+    errors = draw(st.integers(0, 2))
+    read = draw(st.integers(10, len(pairs)))
+    ids = [f"q{n}" for n in range(len(pairs) + len(ruled) + errors)]
+    questions, answers, experts, verdicts = [], {}, {}, {}
+    for n, i in enumerate(ids):
+        ruling = ruled[n - len(pairs)] if len(pairs) <= n < len(pairs) + len(ruled) else None
+        status = "declined" if ruling else "error" if n >= len(pairs) + len(ruled) else "answered"
+        questions.append(Question(id=i, question="?", doc="d", answerable=ruling is None))
+        answers[i] = Answer(i, status, docs=("d",), sha=f"s{i}")
+        if n < len(pairs):
+            experts[i] = Label(i, f"s{i}", "Ana", pairs[n][0])
+            verdicts[i] = Verdict(i, f"s{i}", pairs[n][1], "judge")
+    order = draw(st.permutations(ids))
+    wanted = [i for i in order if i in experts]
+    return questions, answers, order, {i: experts[i] for i in wanted[:read]}, verdicts, experts
+
+
+def numbers(found):
+    shown = [found.correct, found.wrong, found.declined]
+    return [(e.value, e.interval, e.n_eff) for e in shown if e], found.partly, found.excess, found.words
+
+
+@settings(max_examples=40, deadline=None)
+@given(runs(), st.randoms())
+def test_the_order_of_questions_and_the_names_of_ids_change_nothing(run, rng):
+    questions, answers, order, labels, verdicts, _ = run
+    found = numbers(headline(questions, answers, order, labels, verdicts, "Ana"))
+    shuffled = rng.sample(questions, len(questions))
+    assert numbers(headline(shuffled, answers, order, labels, verdicts, "Ana")) == found
+    new = dict(zip(order, rng.sample(range(1000), len(order)), strict=True))
+    renamed = [
+        {f"r{new[i]}": replace(row, question_id=f"r{new[i]}") for i, row in rows.items()}
+        for rows in (answers, labels, verdicts)
+    ]
+    asked = [replace(q, id=f"r{new[q.id]}") for q in questions]
+    again = headline(asked, renamed[0], [f"r{new[i]}" for i in order], renamed[1], renamed[2], "Ana")
+    waits = re.compile(r"until question \w+ is")
+    assert [waits.sub("", str(x)) for x in numbers(again)] == [waits.sub("", str(x)) for x in found]
+
+
+@settings(max_examples=40, deadline=None)
+@given(runs(), st.data())
+def test_a_correct_answer_more_never_lowers_the_score(run, data):
+    questions, answers, order, labels, verdicts, _ = run
+    before = headline(questions, answers, order, labels, verdicts, "Ana").correct.value
+    rightly = {"new": Answer("new", "declined", sha="new")}
+    place = data.draw(st.integers(0, len(order)))
+    asked = [*questions, Question(id="new", question="?", answerable=False)]
+    more = headline(asked, answers | rightly, [*order[:place], "new", *order[place:]], labels, verdicts, "Ana")
+    assert more.correct.value >= before - 1e-12
+    one = data.draw(st.sampled_from(sorted(labels)))
+    turned = labels | {one: replace(labels[one], label="correct")}
+    assert headline(questions, answers, order, turned, verdicts, "Ana").correct.value >= before - 1e-12
+
+
+@settings(max_examples=40, deadline=None)
+@given(runs())
+def test_all_answers_labelled_is_plain_wilson_of_every_label(run):
+    questions, answers, order, _, verdicts, experts = run
+    found = headline(questions, answers, order, experts, verdicts, "Ana")
+    counts = Counter(label.label for label in experts.values())
+    counts["correct"] += sum(a.status == "declined" for a in answers.values())
+    counts["wrong"] += sum(a.status == "answered" for i, a in answers.items() if i not in experts)
+    for label in ("correct", "wrong", "declined"):
+        share = getattr(found, label)
+        assert share.interval == pytest.approx(wilson(counts[label], len(questions)))
+    assert found.partly == pytest.approx(counts["partly"] / len(questions)) and found.excess == 0
+
+
+@pytest.mark.parametrize("read", [0, 50, 150])
+@pytest.mark.parametrize("said", ["correct", "wrong", None])
+@pytest.mark.parametrize("unanswerable", [True, False])
+def test_every_extreme_has_words_and_no_nan(read, said, unanswerable):
+    """Nobody labelled or all, no fault or one label only, with unanswerable questions and without."""
+    questions, answers, order = a_run()
+    if not unanswerable:
+        questions = questions[:172]
+        answers, order = {q.id: answers[q.id] for q in questions}, order[:172]
+    value = (lambda i: said) if said else (lambda i: "wrong" if int(i[1:]) % 5 == 0 else "correct")
+    labels, verdicts = labels_of(answers, order[:read], value), verdicts_of(answers, order[:150], value)
+    found = headline(questions, answers, order, labels, verdicts, "Ana")
+    judge = gate([(label.label, verdicts[i].label) for i, label in labels.items()], seed=1)
+    for text in (found.words, str(headline_table(found)), judge.words, str(gate_table(judge))):
+        assert text and not re.search(r"\b(nan|NaN|inf|None)\b", text)
+    assert (found.correct is None) == (read == 0)
+    assert ("0 % unanswerable" in found.words) == (not unanswerable and read > 0)

@@ -210,7 +210,7 @@ def _words(
 
 def _missed(recall: Mapping[str, tuple[int, int]]) -> str:
     missed = ", ".join(f"{said} of {total} {label}" for label, (said, total) in recall.items() if said < total)
-    return missed or "all, but of too few"
+    return missed or "all, but of too few answers, or of one label alone"
 
 
 def _without(pairs: Sequence[Pair], n: int, agreed: int, dropped: int) -> str:
