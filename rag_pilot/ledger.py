@@ -6,7 +6,7 @@ comparison and verdict after it. An identical pair of runs is read back, not dec
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from functools import cached_property
@@ -63,17 +63,13 @@ class Ledger:
         """Every line, oldest first."""
         return [row for _, row in read_jsonl(self.path)] if self.path.exists() else []
 
-    def verdicts(self) -> dict[str, dict[str, Any]]:
+    def verdicts(self) -> dict[str, Mapping[str, Any]]:
         """The last verdict of each change, in the order in which the changes were first decided."""
-        found: dict[str, dict[str, Any]] = {}
-        for line in self.lines():
-            if line["event"] == "verdict":
-                found[line["name"]] = line
-        return found
+        return _verdicts(self.lines())
 
     def kept(self) -> tuple[str, ...]:
         """The names of the changes that are kept, in order."""
-        return tuple(name for name, line in self.verdicts().items() if line["verdict"] == "kept")
+        return _kept(self.lines())
 
     def variant(self, names: tuple[str, ...]) -> Variant:
         """The configuration of pilot.toml with those changes made."""
@@ -114,7 +110,7 @@ class Ledger:
         """
         change = self.change(name)
         self._check_content(change)
-        before_names = self._before(name)
+        before_names = planned_on(self.lines(), name)
         before = self.result(before_names)
         answerable = len(before.retrieval.ranks) if change.measure == "hit5" else len(before.questions)
         at_level = self._level(name)
@@ -201,7 +197,7 @@ class Ledger:
                     )
                 return
 
-    def _decided(self, name: str) -> dict[str, Any] | None:
+    def _decided(self, name: str) -> Mapping[str, Any] | None:
         """The verdict of a change that is kept or not shown: it is never revised."""
         line = self.verdicts().get(name)
         return line if line and line["verdict"] != "not decided" else None
@@ -215,15 +211,6 @@ class Ledger:
         reserved = ["not shown" if verdict == "not decided" else verdict for verdict in prior]
         return level(self.pilot.settings.pilot.changes_planned, reserved)
 
-    def _earlier(self, name: str) -> set[str]:
-        """The names of the changes decided before this one."""
-        names = list(self.verdicts())
-        return set(names[: names.index(name)] if name in names else names)
-
-    def _before(self, name: str) -> tuple[str, ...]:
-        earlier = self._earlier(name)
-        return tuple(n for n in self.kept() if n in earlier)
-
     def _note(self, event: str, entry: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         """Append a line, unless the same one stands there: then that one is returned."""
         for line in self.lines():
@@ -232,6 +219,23 @@ class Ledger:
         line = {"event": event, "key": key, "date": date.today().isoformat(), **entry}
         append_jsonl(self.path, line)
         return line
+
+
+def planned_on(lines: Sequence[Mapping[str, Any]], name: str) -> tuple[str, ...]:
+    """What a change is measured on: the changes that were kept when it was first planned; those kept now, if it is not.
+
+    As its level and its hypothesis, its baseline does not move: what is decided meanwhile belongs to later changes.
+    """
+    first = (n for n, line in enumerate(lines) if line["event"] == "planned" and line["name"] == name)
+    return _kept(lines[: next(first, len(lines))])
+
+
+def _verdicts(lines: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    return {line["name"]: line for line in lines if line["event"] == "verdict"}
+
+
+def _kept(lines: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    return tuple(name for name, line in _verdicts(lines).items() if line["verdict"] == "kept")
 
 
 def _refuse_leaks(name: str, after: Result) -> None:

@@ -393,6 +393,80 @@ def test_an_expert_who_may_not_open_a_version_is_not_shown_it(outdated):
     assert "hr" in form.page.value
 
 
+# -- a change that waits while another is decided ----------------------------------------------------------------------
+
+
+def right_if_expected(item) -> str:
+    return "1" if item.expected.split()[0] in item.answer else "3"
+
+
+def waiting_beside(root: Path, limits: dict[str, str], jargon: dict[str, str]) -> Pilot:
+    """`mended` is planned first and waits for a reader; `glossary`, which explains `jargon`, is planned next."""
+    pilot = with_limits(root, limits)
+    questions, settings = pilot.data / "questions.jsonl", pilot.data / "pilot.toml"
+    text = questions.read_text(encoding="utf-8")
+    for name, term in jargon.items():
+        text = text.replace(f"What is the {name} limit?", f"What is the limit of a {term} in euros?")
+    questions.write_text(text, encoding="utf-8")
+    told = "".join(f'{term} = ["{name}"]\n' for name, term in jargon.items())
+    (pilot.data / "glossary.toml").write_text(told or 'cab = ["taxi"]\n', encoding="utf-8")
+    text = settings.read_text(encoding="utf-8").replace("changes_planned = 1", "changes_planned = 2")
+    text = text.replace('method = "keyword"', 'method = "keyword"\nglossary = false\nk = 1')
+    settings.write_text(text + PLANNED[: PLANNED.rindex("[[change]]")], encoding="utf-8")
+    (pilot.data / "acceptance.lock.json").unlink()
+    opened = Pilot.open("tiny", root)
+    opened.lock_acceptance()
+    return opened
+
+
+def test_a_change_stays_on_what_was_kept_when_it_was_planned_though_an_earlier_one_is_kept_later(tmp_path):
+    pilot = waiting_beside(tmp_path, {**LIMITS, "lunch": "12", "bike": "15"}, {})
+    waiting = Ledger(pilot).attempt_all()
+    assert [t.entry["verdict"] for t in waiting] == ["not decided", "not shown"]
+    read_all(changes_form(waiting), right_if_expected)
+    for _ in range(2):
+        ledger = Ledger(pilot)
+        tried = ledger.attempt_all()
+        assert [(t.change.name, t.entry["verdict"]) for t in tried] == [("mended", "kept"), ("glossary", "not shown")]
+        assert ledger.skipped == {} and ledger.left() == 0
+        assert {t.before.run.id for t in tried} == {ledger.result(()).run.id}
+    assert [line["event"] for line in ledger.lines()].count("planned") == 2
+
+
+def test_of_two_changes_kept_beside_each_other_the_run_with_both_is_read(tmp_path):
+    words = ["taxi", "meal", "hotel", "train", "plane", "ferry", "coach", "bike"]
+    jargon = dict(zip(words, ["zorb", "yurn", "wisp", "vack", "tolm", "snib", "quell", "plim"], strict=True))
+    others = ["lamp", "desk", "vase", "fork", "sofa", "kite", "drum", "harp"]
+    limits = {word: str(10 + n) for n, word in enumerate(words)} | {word: str(60 + n) for n, word in enumerate(others)}
+    pilot = waiting_beside(tmp_path, limits, jargon)
+    first = Ledger(pilot).result(())
+    for position, i in enumerate(first.to_read, start=1):
+        label = Label(i, first.run.answers[i].sha, "Maud", "wrong", position=position)
+        LabelStore(pilot.data / "labels.jsonl").add(label)
+    waiting = Ledger(pilot).attempt_all()
+    assert [t.entry["verdict"] for t in waiting] == ["not decided", "kept"]
+    read_all(changes_form(waiting), right_if_expected)
+    ledger = Ledger(pilot)
+    tried = ledger.attempt_all()
+    assert ledger.kept() == ("mended", "glossary")
+    final = ledger.result()
+    assert final.run.id not in {t.after.run.id for t in tried} and final.labelled[0] < final.labelled[1]
+    form = changes_form(tried)
+    assert all(item.answer == final.run.answers[item.question_id].text for item in form.session.queue)
+    read_all(form, right_if_expected)
+    assert Ledger(pilot).result().labelled == (len(final.to_read), len(final.to_read))
+
+
+def test_what_kept_changes_altered_is_read_though_none_of_them_can_be_tried_again(outdated):
+    tried = [Ledger(outdated).attempt("mended")]
+    read_all(changes_form(tried), right_if_expected)
+    assert Ledger(outdated).attempt("mended").entry["verdict"] == "kept"
+    ledger = Ledger(edit(outdated, "changes/mended/documents/visa.md", "160 euros", "160 euros a visa"))
+    assert ledger.attempt_all() == [] and "the verdict stands" in ledger.skipped["mended"]
+    queue = changes_form([], ledger=ledger).session.queue
+    assert "visa" in {item.question_id for item in queue}
+
+
 # -- a change that leaks -----------------------------------------------------------------------------------------------
 
 
