@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from .analysis.comparison import BROKEN_EXPECTED, Comparison, SpentLevelError, compare, confirmed, detectable, level
-from .analysis.grades import judge_label
 from .building import Variant
 from .errors import AccessError, DataError, ModelError, StaleError
 from .files import append_jsonl, read_jsonl
@@ -23,6 +22,7 @@ from .identity import fingerprint
 from .pilot import Pilot
 from .results import Result
 from .settings import Change
+from .two_runs import correct, failed, hits, judged, unchanged
 
 
 @dataclass(frozen=True)
@@ -149,6 +149,7 @@ class Ledger:
             "fixed": len(comparison.fixed),
             "broken": len(comparison.broken),
             "not_measured": len(comparison.not_measured),
+            "failed": len(comparison.failed),
             "questions": comparison.n,
             "difference": comparison.difference,
             "interval": list(comparison.interval) if comparison.interval else None,
@@ -176,14 +177,15 @@ class Ledger:
         return tried
 
     def _compare(self, change: Change, before: Result, after: Result, at: float) -> tuple[Comparison, tuple[str, ...]]:
+        lost = failed(before, after)
         if change.measure == "hit5":
-            return compare(before.retrieval.hits(5), after.retrieval.hits(5), at, "Hit@5"), ()
-        sides = (before, after)
-        known = tuple(_correct(s.graded) for s in sides)
-        judged = tuple(_judged(s) if self._admitted else {} for s in sides)
+            return compare(*hits(before, after, 5), at, "Hit@5", failed=lost), ()
+        known = correct(before), correct(after)
+        sides = (judged(before), judged(after)) if self._admitted else ({}, {})
         same = unchanged(before, after)
-        pairs = confirmed((known[0], known[1]), (judged[0], judged[1]), same, self.pilot.settings.pilot.seed)
-        return compare(pairs.before, pairs.after, at, "correct", same), (*pairs.to_read, *pairs.check)
+        pairs = confirmed(known, sides, same, self.pilot.settings.pilot.seed)
+        to_read = tuple(i for i in (*pairs.to_read, *pairs.check) if i not in lost)
+        return compare(pairs.before, pairs.after, at, "correct", same, lost), to_read
 
     def _check_content(self, change: Change) -> None:
         """Refuse a name that stands in the ledger for another change: hypotheses are written before runs, not after."""
@@ -258,23 +260,6 @@ def _stands(line: Mapping[str, Any]) -> str:
         "not taken again. To measure the change on what there is now, plan it under a new name, its folder in changes/ "
         "too"
     )
-
-
-def _judged(result: Result) -> dict[str, bool]:
-    """Right or not by the judge, where it has labelled this very text."""
-    labels = {i: judge_label(a, result.verdicts.get(i)) for i, a in result.run.answers.items()}
-    return {i: label == "correct" for i, label in labels.items() if label}
-
-
-def _correct(graded: Mapping[str, Any]) -> dict[str, bool | None]:
-    """Right or not by rule or expert; None where neither has spoken."""
-    return {i: g.label == "correct" if g.by in ("rule", "expert") else None for i, g in graded.items()}
-
-
-def unchanged(before: Result, after: Result) -> set[str]:
-    """The questions that both runs answer with the same text, or decline."""
-    pairs = ((i, a, after.run.answers.get(i)) for i, a in before.run.answers.items())
-    return {i for i, one, two in pairs if two is not None and (one.status, one.sha) == (two.status, two.sha)}
 
 
 def _evidence(comparison: Comparison) -> Any:

@@ -19,10 +19,11 @@ from .grading.form_parts import Texts, texts
 from .grading.items import REPEATS, Item, ShownPassage, missing
 from .grading.labels import LabelStore
 from .identity import fold
-from .ledger import Ledger, unchanged
+from .ledger import Ledger
 from .pilot import Pilot
 from .records import Answer, Question
 from .results import Result, askers_only
+from .two_runs import unchanged
 
 if TYPE_CHECKING:
     from IPython.display import HTML

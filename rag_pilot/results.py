@@ -69,8 +69,8 @@ class Result:
 
     @cached_property
     def order(self) -> list[str]:
-        """The seeded order in which answers are read."""
-        return self.pilot.order()
+        """The seeded order in which answers are read; without questions that joined the set after this run."""
+        return [i for i in self.pilot.order() if i in self.by_id]
 
     @cached_property
     def all_labels(self) -> list[Label]:

@@ -467,6 +467,40 @@ def test_what_kept_changes_altered_is_read_though_none_of_them_can_be_tried_agai
     assert "visa" in {item.question_id for item in queue}
 
 
+# -- calls that failed -------------------------------------------------------------------------------------------------
+
+
+def fail(result, question: str, final: bool = True) -> None:
+    """As the run would stand on disk, had the model's reply to that question been filtered twice."""
+    path = result.run.folder / "answers.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    lost = {"question_id": question, "status": "error", "reason": "filtered", "final": final}
+    path.write_text("".join(json.dumps(lost if r["question_id"] == question else r) + "\n" for r in rows), "utf-8")
+
+
+def test_a_failed_call_is_named_and_its_run_holds_the_same_questions(pilot):
+    fail(Ledger(pilot).result(("glossary",)), "q2")
+    found = Ledger(pilot).attempt("glossary")
+    assert (found.entry["verdict"], found.entry["failed"], found.entry["questions"]) == ("not shown", 1, 3)
+    assert "1 failed (q2)" in found.comparison.words and "same questions" not in found.comparison.words
+    assert Ledger(pilot).left() == 1
+
+
+def test_a_failed_call_is_not_given_to_the_expert_to_read(outdated):
+    fail(Ledger(outdated).result(("mended",)), "visa")
+    found = Ledger(outdated).attempt("mended")
+    assert found.comparison.failed == ("visa",) and "visa" not in found.to_read and "hotel" in found.to_read
+    assert found.entry["verdict"] == "not shown" and changed_items([found]) == []  # at best 5 to 1, whatever she reads
+
+
+def test_a_document_that_a_change_adds_makes_no_other_set_of_questions(pilot):
+    page = pilot.data / "documents" / "leave.md"
+    (pilot.data / "changes" / "mended" / "documents" / "leave.md").write_text(page.read_text("utf-8"), "utf-8")
+    page.unlink()
+    found = Ledger(edit(pilot, "pilot.toml", 'measure = "correct"', 'measure = "hit5"')).attempt("mended").comparison
+    assert (found.fixed, found.only_after, found.verdict) == (("q1",), (), "not shown")
+
+
 # -- a change that leaks -----------------------------------------------------------------------------------------------
 
 

@@ -45,6 +45,7 @@ STREET = (
     "examples",
     "stored",
     "compared",
+    "two_runs",
     "ledger",
     "reading",
     "review",

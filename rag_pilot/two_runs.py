@@ -1,0 +1,58 @@
+"""Two runs of a pilot side by side, question by question: outcomes that the comparisons of `analysis` take.
+
+A question that the documents answer is compared wherever its asker may open the document in one of the runs: where it
+is not there, or closed, nothing was found. What ended in an error is not measured, which is no miss. Which change made
+the runs differ is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .analysis.grades import judge_label
+from .results import Result
+
+Outcomes = Mapping[str, bool | None]
+
+
+def unchanged(before: Result, after: Result) -> set[str]:
+    """The questions that both runs answer with the same text, or decline."""
+    pairs = ((i, a, after.run.answers.get(i)) for i, a in before.run.answers.items())
+    return {i for i, one, two in pairs if two is not None and (one.status, one.sha) == (two.status, two.sha)}
+
+
+def failed(before: Result, after: Result) -> dict[str, bool]:
+    """The questions that one of the runs could not answer -> whether it never will (filtered or truncated twice)."""
+    found: dict[str, bool] = {}
+    for answer in (a for side in (before, after) for a in side.run.answers.values() if a.status == "error"):
+        found[answer.question_id] = found.get(answer.question_id, False) or answer.final
+    return found
+
+
+def compared(before: Result, after: Result) -> set[str]:
+    """The questions whose place of the right document is compared."""
+    sides = (before, after)
+    return {q.id for side in sides for q in side.questions if q.answerable and q.docs and side.may_open(q)}
+
+
+def hits(before: Result, after: Result, k: int) -> tuple[Outcomes, Outcomes]:
+    """Whether a right document stood among the first k, by question; None where the call failed."""
+    asked = compared(before, after)
+
+    def side(result: Result) -> Outcomes:
+        places = result.retrieval.ranks
+        answers = {i: a for i, a in result.run.answers.items() if i in asked}
+        return {i: None if a.status == "error" else (places.get(i) or k + 1) <= k for i, a in answers.items()}
+
+    return side(before), side(after)
+
+
+def correct(result: Result) -> Outcomes:
+    """Right or not by rule or expert; None where neither has spoken."""
+    return {i: g.label == "correct" if g.by in ("rule", "expert") else None for i, g in result.graded.items()}
+
+
+def judged(result: Result) -> dict[str, bool]:
+    """Right or not by the judge, where it has labelled this very text."""
+    labels = {i: judge_label(a, result.verdicts.get(i)) for i, a in result.run.answers.items()}
+    return {i: label == "correct" for i, label in labels.items() if label}
