@@ -7,7 +7,7 @@ comparison and verdict after it. An identical pair of runs is read back, not dec
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,11 @@ from .identity import fingerprint
 from .pilot import Pilot
 from .results import Result
 from .settings import Change
-from .two_runs import correct, failed, hits, judged, unchanged
+from .two_runs import correct, failed, flips, hits, judged, unchanged
+
+NOISE = ("flips", "asked_twice", "flips_ungraded", "failed_twice")
+"""Of a planned line: questions that differed when the same system was asked twice, of how many, how many of them only
+in their text, and how many a call failed for."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +97,15 @@ class Ledger:
         return Result(self.pilot, run, self.pilot.build(variant))
 
     def dry_run(self, names: tuple[str, ...] | None = None) -> Forecast:
-        """What `result` would call and cost now; nobody is called."""
-        return forecast(self.pilot, self.variant(self.kept() if names is None else names))
+        """What `result` would call and cost now, and asking the same twice while a change waits for it; nobody is
+        called."""
+        found = forecast(self.pilot, self.variant(self.kept() if names is None else names))
+        waits = any(c.measure == "correct" and not self._planned(c.name) for c in self.pilot.settings.change)
+        if not waits or self.again is None:
+            return found
+        second = forecast(self.pilot, self.again)
+        calls = (*found.calls, *(replace(c, again=True) for c in second.calls if c.asked))
+        return replace(found, calls=calls, ungraded=found.ungraded + second.ungraded)
 
     def left(self) -> int:
         """How many planned changes have no verdict yet."""
@@ -114,6 +125,16 @@ class Ledger:
         before = self.result(before_names)
         answerable = len(before.retrieval.ranks) if change.measure == "hit5" else len(before.questions)
         at_level = self._level(name)
+        decided, config = self._decided(name), self.pilot.config(self.variant((*before_names, name)))
+        if config == self.pilot.config(self.variant(before_names)):
+            raise EmptyChangeError(
+                f"{name} changes nothing: give it settings under `set` in pilot.toml, or files in changes/{name}/ "
+                "(documents/ or glossary.toml); nothing was run and no verdict written"
+            )
+        if decided and (decided["before"], decided["after"]) != (before.run.info["fingerprint"], fingerprint(config)):
+            raise StaleError(_stands(decided))
+        noise = self._noise(change)
+        flipping = noise["flips"] / (2 * noise["asked_twice"]) if noise.get("asked_twice") else 0.0
         planned = {
             "name": name,
             "cause": change.cause,
@@ -121,18 +142,11 @@ class Ledger:
             "measure": change.measure,
             "set": change.set,
             "level": at_level,
-            "detectable": detectable(answerable, BROKEN_EXPECTED, at_level),
+            "detectable": detectable(answerable, BROKEN_EXPECTED + flipping, at_level),
             "questions": answerable,
+            **noise,
             "before": before.run.info["fingerprint"],
         }
-        decided, config = self._decided(name), self.pilot.config(self.variant((*before_names, name)))
-        if config == self.pilot.config(self.variant(before_names)):
-            raise EmptyChangeError(
-                f"{name} changes nothing: give it settings under `set` in pilot.toml, or files in changes/{name}/ "
-                "(documents/ or glossary.toml); nothing was run and no verdict written"
-            )
-        if decided and (decided["before"], decided["after"]) != (planned["before"], fingerprint(config)):
-            raise StaleError(_stands(decided))
         plan = self._note("planned", planned, fingerprint(planned))
         after = self.result((*before_names, name))
         if not decided:
@@ -160,6 +174,33 @@ class Ledger:
         }
         noted = decided or self._note("verdict", entry, known)
         return Tried(change, before, after, comparison, noted, plan, to_read)
+
+    @property
+    def again(self) -> Variant | None:
+        """The configuration of pilot.toml asked a second time, no reply reused; None where no model answers.
+
+        An unchanged text is graded once: the judge's reply to it is the same. Its retrieval differs only where a model
+        rewrites questions.
+        """
+        settings = self.pilot.settings
+        if "model" not in (settings.answer.kind, settings.rewrite.kind):
+            return None
+        anew = {f"{name}.repeat": getattr(settings, name).repeat + 1 for name in ("answer", "rewrite")}
+        return Variant(settings.changed(anew))
+
+    def _noise(self, change: Change) -> dict[str, int]:
+        """What answers vary by themselves, as it was when the change was first planned; empty where none is measured.
+
+        "Run the baseline twice first: its flips set the smallest detectable difference" (the project's rule for
+        comparing answers): half of the flips would be broken questions of a change that does nothing.
+        """
+        if planned := self._planned(change.name):
+            return {name: planned[name] for name in NOISE if name in planned}
+        if change.measure != "correct" or self.again is None:
+            return {}
+        second = Result(self.pilot, self.pilot.run("baseline-again", self.again), self.pilot.build(self.again))
+        found = flips(self.result(()), second)
+        return dict(zip(NOISE, (found.flips, found.n, found.ungraded, found.failed), strict=True))
 
     @cached_property
     def _admitted(self) -> bool:
@@ -190,14 +231,16 @@ class Ledger:
     def _check_content(self, change: Change) -> None:
         """Refuse a name that stands in the ledger for another change: hypotheses are written before runs, not after."""
         now = {"cause": change.cause, "hypothesis": change.hypothesis, "measure": change.measure, "set": change.set}
-        for line in self.lines():
-            if line["event"] == "planned" and line["name"] == change.name:
-                if differing := [key for key, value in now.items() if line.get(key) != value]:
-                    raise DataError(
-                        f"change {change.name!r} was planned on {line['date']} with another {', '.join(differing)}; "
-                        "restore it in pilot.toml, or give the new change a name of its own"
-                    )
-                return
+        line = self._planned(change.name)
+        if line and (differing := [key for key, value in now.items() if line.get(key) != value]):
+            raise DataError(
+                f"change {change.name!r} was planned on {line['date']} with another {', '.join(differing)}; "
+                "restore it in pilot.toml, or give the new change a name of its own"
+            )
+
+    def _planned(self, name: str) -> dict[str, Any] | None:
+        """The line that planned a change first; what stands in it does not move."""
+        return next((x for x in self.lines() if x["event"] == "planned" and x["name"] == name), None)
 
     def _decided(self, name: str) -> Mapping[str, Any] | None:
         """The verdict of a change that is kept or not shown: it is never revised."""
@@ -206,9 +249,8 @@ class Ledger:
 
     def _level(self, name: str) -> float:
         """The level fixed when the change was first planned; one that is not decided yet keeps its share reserved."""
-        for line in self.lines():
-            if line["event"] == "planned" and line["name"] == name:
-                return float(line["level"])
+        if planned := self._planned(name):
+            return float(planned["level"])
         prior = [line["verdict"] for line in self.verdicts().values()]
         reserved = ["not shown" if verdict == "not decided" else verdict for verdict in prior]
         return level(self.pilot.settings.pilot.changes_planned, reserved)

@@ -8,8 +8,10 @@ the runs differ is not known here.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from .analysis.grades import judge_label
+from .analysis.grades import judge_label, rule_label
+from .records import Question
 from .results import Result
 
 Outcomes = Mapping[str, bool | None]
@@ -45,6 +47,39 @@ def hits(before: Result, after: Result, k: int) -> tuple[Outcomes, Outcomes]:
         return {i: None if a.status == "error" else (places.get(i) or k + 1) <= k for i, a in answers.items()}
 
     return side(before), side(after)
+
+
+@dataclass(frozen=True)
+class Flips:
+    """How many of n questions came out differently when the same system was asked twice.
+
+    An upper limit where `ungraded` is not 0: so many of the flips are texts that changed and that nobody graded.
+    """
+
+    flips: int
+    n: int
+    ungraded: int = 0
+    failed: int = 0  # questions that one of the two could not answer, in neither number
+
+
+def flips(once: Result, twice: Result) -> Flips:
+    """What a model's answers vary by themselves, by rule and by the judge, whom here no gate need admit.
+
+    The judge's own errors only add to it: its labels decide nothing here. The same text is no difference.
+    """
+    same, lost = unchanged(once, twice), failed(once, twice)
+    asked = [q for q in once.questions if q.id in twice.run.answers and q.id not in lost]
+    sides = [{q.id: _graded_alone(q, r) for q in asked} for r in (once, twice)]
+    changed = [q.id for q in asked if q.id not in same]
+    ungraded = [i for i in changed if None in (sides[0][i], sides[1][i])]
+    differ = [i for i in changed if i in ungraded or sides[0][i] != sides[1][i]]
+    return Flips(len(differ), len(asked), len(ungraded), len(lost))
+
+
+def _graded_alone(question: Question, result: Result) -> bool | None:
+    answer = result.run.answers[question.id]
+    label = rule_label(question, answer) or judge_label(answer, result.verdicts.get(question.id))
+    return label == "correct" if label else None
 
 
 def correct(result: Result) -> Outcomes:

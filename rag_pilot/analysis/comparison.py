@@ -89,7 +89,8 @@ def detectable(n: int, broken_share: float, at_level: float, chance: float = 0.8
         return None
     while high - low > 1e-4:
         gain = (low + high) / 2
-        low, high = (low, gain) if power(n, broken_share + gain, broken_share, at_level) >= chance else (gain, high)
+        fixed = min(broken_share + gain, 1 - broken_share)  # no more can be fixed than is not broken
+        low, high = (low, gain) if power(n, fixed, broken_share, at_level) >= chance else (gain, high)
     return high
 
 

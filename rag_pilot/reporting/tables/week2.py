@@ -30,6 +30,8 @@ def tried(one: Tried) -> Html:
         ("Needed to keep it (level)", f"at most {c.level:.4f}"),
         ("Smallest gain that would mostly be seen", _points(one.planned.get("detectable"))),
     ]
+    if one.planned.get("asked_twice"):
+        rows.append(("Without any change", _varies(one.planned)))
     unread, amended = one.to_read, scored_against(one.before)
     return section(
         paragraph(f"{change.name}: {word}", kind="big"),
@@ -78,6 +80,14 @@ def _stood(result: Result, question_id: str, measure: str) -> str:
         return f"place {rank}" if rank else "not among those shown"
     graded = result.graded.get(question_id)
     return f"{graded.label} (by {graded.by})" if graded and graded.label else "not graded"
+
+
+def _varies(planned: Mapping[str, Any]) -> str:
+    """What a model's answers vary by themselves, measured before the change was planned."""
+    n, ungraded, failed = planned["asked_twice"], planned["flips_ungraded"], planned["failed_twice"]
+    told = f"{planned['flips']} of {plural(n, 'question')} came out differently when the same system was asked twice"
+    told += f"; at most, for of {ungraded} of them only the text is known to differ" if ungraded else ""
+    return told + (f"; {failed} more not measured, a call failed" if failed else "")
 
 
 def _points(value: float | None, sign: bool = True) -> str:
