@@ -258,8 +258,9 @@ def _export(args: argparse.Namespace) -> int:
 def _compare(args: argparse.Namespace) -> int:
     from .analysis.comparison import TOTAL_LEVEL, compare
     from .pilot import Pilot
+    from .reporting.tables import retrieval_rows
     from .stored import stored_result
-    from .two_runs import correct, failed, hits, unchanged
+    from .two_runs import correct, failed, hits, retrieval_change, unchanged
 
     pilot = Pilot.open(args.pilot)
     before, after = stored_result(pilot, args.before), stored_result(pilot, args.after)
@@ -271,7 +272,12 @@ def _compare(args: argparse.Namespace) -> int:
         compare(correct(before), correct(after), level, SURE, unchanged(before, after), **asked),
     ):
         print(f"{found.measure}: {found.before.text()} -> {found.after.text()}\n  {found.words}")
+        for where, ids in (("before", found.only_before), ("after", found.only_after)):
+            if ids:
+                told = (f"{i} (new since {added[i]})" if added.get(i) else i for i in ids)
+                print(f"  only {where}: {', '.join(told)}")
         print(f"  fixed:  {', '.join(found.fixed) or 'none'}\n  broken: {', '.join(found.broken) or 'none'}")
+    print(repr(retrieval_rows(retrieval_change(before, after, level))))
     print("A change is kept by notebook 07 alone, which names its measure before the run.")
     return 0
 

@@ -22,7 +22,7 @@ from .identity import fingerprint
 from .pilot import Pilot
 from .results import Result
 from .settings import Change
-from .two_runs import correct, failed, flips, hits, judged, unchanged
+from .two_runs import RetrievalChange, correct, failed, flips, hits, judged, retrieval_change, unchanged
 
 NOISE = ("flips", "asked_twice", "flips_ungraded", "failed_twice")
 """Of a planned line: questions that differed when the same system was asked twice, of how many, how many of them only
@@ -40,6 +40,12 @@ class Tried:
     entry: Mapping[str, Any]
     planned: Mapping[str, Any]
     to_read: tuple[str, ...] = ()  # questions whose two versions the expert must read before it can be decided
+    judge_admitted: bool = True  # if not, every changed answer is among them
+
+    @cached_property
+    def retrieval(self) -> RetrievalChange:
+        """What became of retrieval: shown beside the verdict, never decided on."""
+        return retrieval_change(self.before, self.after, self.comparison.level)
 
     @property
     def example(self) -> str | None:
@@ -173,7 +179,8 @@ class Ledger:
             "words": comparison.words,
         }
         noted = decided or self._note("verdict", entry, known)
-        return Tried(change, before, after, comparison, noted, plan, to_read)
+        admitted = change.measure != "correct" or self._admitted
+        return Tried(change, before, after, comparison, noted, plan, to_read, admitted)
 
     @property
     def again(self) -> Variant | None:
@@ -204,7 +211,11 @@ class Ledger:
 
     @cached_property
     def _admitted(self) -> bool:
-        """Whether the judge agreed with the expert on the baseline: only then may it say which pairs are alike."""
+        """Whether the judge agreed with the expert on the baseline: only then may it say which pairs are alike.
+
+        The rule lets any judge pick the pairs that are read, because the twenty of the check would show what it
+        overlooks; this is stricter: of a judge that failed the gate nothing is taken, and all changed answers are read.
+        """
         return self.result(()).gate.passed
 
     def attempt_all(self) -> list[Tried]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .analysis.comparison import Comparison, MeanDifference, compare, compare_means
 from .analysis.grades import judge_label, rule_label
 from .records import Question
 from .results import Result
@@ -37,16 +38,43 @@ def compared(before: Result, after: Result) -> set[str]:
     return {q.id for side in sides for q in side.questions if q.answerable and q.docs and side.may_open(q)}
 
 
-def hits(before: Result, after: Result, k: int) -> tuple[Outcomes, Outcomes]:
-    """Whether a right document stood among the first k, by question; None where the call failed."""
-    asked = compared(before, after)
+def places(before: Result, after: Result) -> tuple[dict[str, int | None], dict[str, int | None]]:
+    """The place of the right document by question, None where it is not shown; without those that failed."""
+    asked, lost = compared(before, after), failed(before, after)
 
-    def side(result: Result) -> Outcomes:
-        places = result.retrieval.ranks
-        answers = {i: a for i, a in result.run.answers.items() if i in asked}
-        return {i: None if a.status == "error" else (places.get(i) or k + 1) <= k for i, a in answers.items()}
+    def side(result: Result) -> dict[str, int | None]:
+        return {i: result.retrieval.ranks.get(i) for i in result.run.answers if i in asked and i not in lost}
 
     return side(before), side(after)
+
+
+def hits(before: Result, after: Result, k: int) -> tuple[Outcomes, Outcomes]:
+    """Whether a right document stood among the first k, by question; None where the call failed."""
+    asked, found = compared(before, after), places(before, after)
+
+    def side(result: Result, ranks: Mapping[str, int | None]) -> Outcomes:
+        return {i: (ranks[i] or k + 1) <= k if i in ranks else None for i in result.run.answers if i in asked}
+
+    return side(before, found[0]), side(after, found[1])
+
+
+@dataclass(frozen=True)
+class RetrievalChange:
+    """What became of retrieval between two runs, over the questions that both hold: shown, never decided on."""
+
+    hit1: Comparison
+    hit5: Comparison
+    mrr: MeanDifference
+
+
+def retrieval_change(before: Result, after: Result, at_level: float) -> RetrievalChange:
+    """Hit@1 and Hit@5 by the exact test, MRR by the mean difference with its interval where that can be relied on."""
+    lost = failed(before, after)
+    one, five = (compare(*hits(before, after, k), at_level, f"Hit@{k}", failed=lost, common_only=True) for k in (1, 5))
+    sides = places(before, after)
+    both = sides[0].keys() & sides[1].keys()
+    first, second = ({i: 1 / rank if (rank := side[i]) else 0.0 for i in both} for side in sides)
+    return RetrievalChange(one, five, compare_means(first, second))
 
 
 @dataclass(frozen=True)

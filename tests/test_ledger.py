@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 from tiny import SECRET, run_and_label, tiny_pilot
 
 from rag_pilot.errors import DataError, StaleError
@@ -229,6 +230,10 @@ def test_the_expert_reads_both_versions_shuffled_and_her_labels_decide(outdated)
     assert new not in ([True] * 6 + [False] * 6, [False] * 6 + [True] * 6, [True, False] * 6, [False, True] * 6)
     again = Ledger(outdated).attempt("mended")
     assert (again.entry["verdict"], again.comparison.fixed) == ("kept", tuple(sorted(LIMITS)))
+    rows = BeautifulSoup(tables.changes([again]), "html.parser").find_all("tr")
+    (row,) = (r.get_text(" ") for r in rows if r.find("th") and r.find("th").get_text() == "visa")
+    for said in ("What is the visa limit?", "Expected: 160 euros", "The visa limit is 60", "The visa limit is 160"):
+        assert said in row
     assert "No changed answer" in changes_form([again]).data
     assert "Aucune réponse modifiée" in changes_form([again], "fr").data
     path = outdated.data / "pilot.toml"
@@ -340,6 +345,8 @@ def test_a_judge_that_is_not_admitted_calls_no_pair_alike(tmp_path):
     tried = Ledger(Pilot.open("tiny", tmp_path)).attempt("mended")
     assert set(tried.to_read) >= set(limits) and tried.entry["verdict"] == "not decided"
     assert len(changed_items([tried])) >= 2 * len(limits)
+    n = len(tried.to_read)
+    assert f"The judge is not admitted, so all {n} changed answers are read" in tables.changes([tried])
 
 
 def test_a_change_beyond_those_planned_is_passed_over_and_the_others_stand(outdated):
@@ -445,6 +452,13 @@ def test_of_two_changes_kept_beside_each_other_the_run_with_both_is_read(tmp_pat
         LabelStore(pilot.data / "labels.jsonl").add(label)
     waiting = Ledger(pilot).attempt_all()
     assert [t.entry["verdict"] for t in waiting] == ["not decided", "kept"]
+    found = waiting[1].retrieval
+    assert (found.hit1.before.count, found.hit1.after.count, found.hit1.n) == (12, 19, 20)
+    assert found.hit1.p == found.hit5.p == 2**-7 and found.hit1.interval == found.hit5.interval
+    assert (found.mrr.n, found.mrr.changed, found.mrr.interval) == (20, 7, None)  # under forty questions: no interval
+    assert found.mrr.difference == pytest.approx(7 / 20)
+    shown = str(tables.changes(waiting[1:]))
+    assert "+0.350 (no interval: too few questions, or too few changed)" in shown and "never decided on" in shown
     read_all(changes_form(waiting), right_if_expected)
     ledger = Ledger(pilot)
     tried = ledger.attempt_all()
@@ -491,6 +505,15 @@ def test_a_failed_call_is_not_given_to_the_expert_to_read(outdated):
     found = Ledger(outdated).attempt("mended")
     assert found.comparison.failed == ("visa",) and "visa" not in found.to_read and "hotel" in found.to_read
     assert found.entry["verdict"] == "not shown" and changed_items([found]) == []  # at best 5 to 1, whatever she reads
+
+
+def test_a_long_answer_is_shortened_on_the_page_and_a_failed_one_says_why(outdated):
+    page = outdated.data / "changes" / "mended" / "documents" / "taxi.md"
+    page.write_text(page.read_text("utf-8").replace("130 euros", "130 euros" + " and more" * 90), "utf-8")
+    fail(Ledger(Pilot.open("tiny", outdated.data.parents[1])).result(("mended",)), "visa")
+    shown = str(tables.changes([Ledger(Pilot.open("tiny", outdated.data.parents[1])).attempt("mended")]))
+    assert "failed: filtered" in shown and "130 euros and more" in shown and " …<" in shown
+    assert " and more" * 50 not in shown
 
 
 def test_a_document_that_a_change_adds_makes_no_other_set_of_questions(pilot):

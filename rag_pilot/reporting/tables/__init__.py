@@ -18,7 +18,7 @@ from .review import review
 from .score import four_way, headline, label_shares
 from .second import second_reader
 from .sources import composition, findings, leak_audit, retrievers, segments, writing
-from .week2 import changes, ledger, nothing, threshold, tried
+from .week2 import changes, ledger, nothing, retrieval_rows, threshold, tried
 from .weights import ablations, weighings
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "progress",
     "question_groups",
     "reindexed",
+    "retrieval_rows",
     "retrievers",
     "review",
     "run",
