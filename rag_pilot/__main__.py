@@ -18,7 +18,7 @@ from .errors import DataError, PilotError
 if TYPE_CHECKING:
     from .records import Question
 
-SURE = ("rule", "expert")  # a judge's label alone never decides
+SURE = "correct, by rule or expert"  # a judge's label alone never decides
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -96,6 +96,8 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("before", help="a folder in results/PILOT/runs")
     compare.add_argument("after", help="another one")
     compare.add_argument("--pilot", help=which)
+    common = "where the runs hold different questions: over those that both hold; it says so"
+    compare.add_argument("--common", action="store_true", help=common)
     trace = command("trace", _trace, "where the document of a question stood, and what the model saw")
     trace.add_argument("pilot", help="the folder below data/")
     trace.add_argument("question_id")
@@ -282,20 +284,27 @@ def _export(args: argparse.Namespace) -> int:
 
 def _compare(args: argparse.Namespace) -> int:
     from .analysis.comparison import TOTAL_LEVEL, compare
-    from .ledger import unchanged
     from .pilot import Pilot
+    from .reporting.tables import retrieval_rows
     from .stored import stored_result
+    from .two_runs import correct, failed, hits, retrieval_change, unchanged
 
     pilot = Pilot.open(args.pilot)
     before, after = stored_result(pilot, args.before), stored_result(pilot, args.after)
     level = TOTAL_LEVEL / pilot.settings.pilot.changes_planned
-    sides = [{i: g.label == "correct" if g.by in SURE else None for i, g in r.graded.items()} for r in (before, after)]
+    lost, added = failed(before, after), {q.id: q.added for q in (*before.questions, *after.questions)}
+    asked = {"failed": lost, "common_only": args.common, "added": added}
     for found in (
-        compare(before.retrieval.hits(5), after.retrieval.hits(5), level, "right document among the first 5"),
-        compare(sides[0], sides[1], level, "correct, by rule or expert", unchanged(before, after)),
+        compare(*hits(before, after, 5), level, "right document among the first 5", **asked),
+        compare(correct(before), correct(after), level, SURE, unchanged(before, after), **asked),
     ):
         print(f"{found.measure}: {found.before.text()} -> {found.after.text()}\n  {found.words}")
+        for where, ids in (("before", found.only_before), ("after", found.only_after)):
+            if ids:
+                told = (f"{i} (new since {added[i]})" if added.get(i) else i for i in ids)
+                print(f"  only {where}: {', '.join(told)}")
         print(f"  fixed:  {', '.join(found.fixed) or 'none'}\n  broken: {', '.join(found.broken) or 'none'}")
+    print(repr(retrieval_rows(retrieval_change(before, after, level))))
     print("A change is kept by notebook 07 alone, which names its measure before the run.")
     return 0
 

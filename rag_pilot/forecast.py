@@ -57,6 +57,7 @@ class Calls:
     tokens_out: int
     replies: int  # of earlier runs, whose mean length was taken
     money: float
+    again: bool = False  # by asking the same system a second time, before the first change is planned
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,14 @@ comparison and verdict after it. An identical pair of runs is read back, not dec
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from .analysis.comparison import BROKEN_EXPECTED, Comparison, SpentLevelError, compare, confirmed, detectable, level
-from .analysis.grades import judge_label
 from .building import Variant
 from .errors import AccessError, DataError, ModelError, StaleError
 from .files import append_jsonl, read_jsonl
@@ -23,6 +22,11 @@ from .identity import fingerprint
 from .pilot import Pilot
 from .results import Result
 from .settings import Change
+from .two_runs import RetrievalChange, correct, failed, flips, hits, judged, retrieval_change, unchanged
+
+NOISE = ("flips", "asked_twice", "flips_ungraded", "failed_twice")
+"""Of a planned line: questions that differed when the same system was asked twice, of how many, how many of them only
+in their text, and how many a call failed for."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,12 @@ class Tried:
     entry: Mapping[str, Any]
     planned: Mapping[str, Any]
     to_read: tuple[str, ...] = ()  # questions whose two versions the expert must read before it can be decided
+    judge_admitted: bool = True  # if not, every changed answer is among them
+
+    @cached_property
+    def retrieval(self) -> RetrievalChange:
+        """What became of retrieval: shown beside the verdict, never decided on."""
+        return retrieval_change(self.before, self.after, self.comparison.level)
 
     @property
     def example(self) -> str | None:
@@ -63,17 +73,13 @@ class Ledger:
         """Every line, oldest first."""
         return [row for _, row in read_jsonl(self.path)] if self.path.exists() else []
 
-    def verdicts(self) -> dict[str, dict[str, Any]]:
+    def verdicts(self) -> dict[str, Mapping[str, Any]]:
         """The last verdict of each change, in the order in which the changes were first decided."""
-        found: dict[str, dict[str, Any]] = {}
-        for line in self.lines():
-            if line["event"] == "verdict":
-                found[line["name"]] = line
-        return found
+        return _verdicts(self.lines())
 
     def kept(self) -> tuple[str, ...]:
         """The names of the changes that are kept, in order."""
-        return tuple(name for name, line in self.verdicts().items() if line["verdict"] == "kept")
+        return _kept(self.lines())
 
     def variant(self, names: tuple[str, ...]) -> Variant:
         """The configuration of pilot.toml with those changes made."""
@@ -97,8 +103,15 @@ class Ledger:
         return Result(self.pilot, run, self.pilot.build(variant))
 
     def dry_run(self, names: tuple[str, ...] | None = None) -> Forecast:
-        """What `result` would call and cost now; nobody is called."""
-        return forecast(self.pilot, self.variant(self.kept() if names is None else names))
+        """What `result` would call and cost now, and asking the same twice while a change waits for it; nobody is
+        called."""
+        found = forecast(self.pilot, self.variant(self.kept() if names is None else names))
+        waits = any(c.measure == "correct" and not self._planned(c.name) for c in self.pilot.settings.change)
+        if not waits or self.again is None:
+            return found
+        second = forecast(self.pilot, self.again)
+        calls = (*found.calls, *(replace(c, again=True) for c in second.calls if c.asked))
+        return replace(found, calls=calls, ungraded=found.ungraded + second.ungraded)
 
     def left(self) -> int:
         """How many planned changes have no verdict yet."""
@@ -114,10 +127,20 @@ class Ledger:
         """
         change = self.change(name)
         self._check_content(change)
-        before_names = self._before(name)
+        before_names = planned_on(self.lines(), name)
         before = self.result(before_names)
         answerable = len(before.retrieval.ranks) if change.measure == "hit5" else len(before.questions)
         at_level = self._level(name)
+        decided, config = self._decided(name), self.pilot.config(self.variant((*before_names, name)))
+        if config == self.pilot.config(self.variant(before_names)):
+            raise EmptyChangeError(
+                f"{name} changes nothing: give it settings under `set` in pilot.toml, or files in changes/{name}/ "
+                "(documents/ or glossary.toml); nothing was run and no verdict written"
+            )
+        if decided and (decided["before"], decided["after"]) != (before.run.info["fingerprint"], fingerprint(config)):
+            raise StaleError(_stands(decided))
+        noise = self._noise(change)
+        flipping = noise["flips"] / (2 * noise["asked_twice"]) if noise.get("asked_twice") else 0.0
         planned = {
             "name": name,
             "cause": change.cause,
@@ -125,18 +148,11 @@ class Ledger:
             "measure": change.measure,
             "set": change.set,
             "level": at_level,
-            "detectable": detectable(answerable, BROKEN_EXPECTED, at_level),
+            "detectable": detectable(answerable, BROKEN_EXPECTED + flipping, at_level),
             "questions": answerable,
+            **noise,
             "before": before.run.info["fingerprint"],
         }
-        decided, config = self._decided(name), self.pilot.config(self.variant((*before_names, name)))
-        if config == self.pilot.config(self.variant(before_names)):
-            raise EmptyChangeError(
-                f"{name} changes nothing: give it settings under `set` in pilot.toml, or files in changes/{name}/ "
-                "(documents/ or glossary.toml); nothing was run and no verdict written"
-            )
-        if decided and (decided["before"], decided["after"]) != (planned["before"], fingerprint(config)):
-            raise StaleError(_stands(decided))
         plan = self._note("planned", planned, fingerprint(planned))
         after = self.result((*before_names, name))
         if not decided:
@@ -153,6 +169,7 @@ class Ledger:
             "fixed": len(comparison.fixed),
             "broken": len(comparison.broken),
             "not_measured": len(comparison.not_measured),
+            "failed": len(comparison.failed),
             "questions": comparison.n,
             "difference": comparison.difference,
             "interval": list(comparison.interval) if comparison.interval else None,
@@ -162,11 +179,43 @@ class Ledger:
             "words": comparison.words,
         }
         noted = decided or self._note("verdict", entry, known)
-        return Tried(change, before, after, comparison, noted, plan, to_read)
+        admitted = change.measure != "correct" or self._admitted
+        return Tried(change, before, after, comparison, noted, plan, to_read, admitted)
+
+    @property
+    def again(self) -> Variant | None:
+        """The configuration of pilot.toml asked a second time, no reply reused; None where no model answers.
+
+        An unchanged text is graded once: the judge's reply to it is the same. Its retrieval differs only where a model
+        rewrites questions.
+        """
+        settings = self.pilot.settings
+        if "model" not in (settings.answer.kind, settings.rewrite.kind):
+            return None
+        anew = {f"{name}.repeat": getattr(settings, name).repeat + 1 for name in ("answer", "rewrite")}
+        return Variant(settings.changed(anew))
+
+    def _noise(self, change: Change) -> dict[str, int]:
+        """What answers vary by themselves, as it was when the change was first planned; empty where none is measured.
+
+        "Run the baseline twice first: its flips set the smallest detectable difference" (the project's rule for
+        comparing answers): half of the flips would be broken questions of a change that does nothing.
+        """
+        if planned := self._planned(change.name):
+            return {name: planned[name] for name in NOISE if name in planned}
+        if change.measure != "correct" or self.again is None:
+            return {}
+        second = Result(self.pilot, self.pilot.run("baseline-again", self.again), self.pilot.build(self.again))
+        found = flips(self.result(()), second)
+        return dict(zip(NOISE, (found.flips, found.n, found.ungraded, found.failed), strict=True))
 
     @cached_property
     def _admitted(self) -> bool:
-        """Whether the judge agreed with the expert on the baseline: only then may it say which pairs are alike."""
+        """Whether the judge agreed with the expert on the baseline: only then may it say which pairs are alike.
+
+        The rule lets any judge pick the pairs that are read, because the twenty of the check would show what it
+        overlooks; this is stricter: of a judge that failed the gate nothing is taken, and all changed answers are read.
+        """
         return self.result(()).gate.passed
 
     def attempt_all(self) -> list[Tried]:
@@ -180,49 +229,42 @@ class Ledger:
         return tried
 
     def _compare(self, change: Change, before: Result, after: Result, at: float) -> tuple[Comparison, tuple[str, ...]]:
+        lost = failed(before, after)
         if change.measure == "hit5":
-            return compare(before.retrieval.hits(5), after.retrieval.hits(5), at, "Hit@5"), ()
-        sides = (before, after)
-        known = tuple(_correct(s.graded) for s in sides)
-        judged = tuple(_judged(s) if self._admitted else {} for s in sides)
+            return compare(*hits(before, after, 5), at, "Hit@5", failed=lost), ()
+        known = correct(before), correct(after)
+        sides = (judged(before), judged(after)) if self._admitted else ({}, {})
         same = unchanged(before, after)
-        pairs = confirmed((known[0], known[1]), (judged[0], judged[1]), same, self.pilot.settings.pilot.seed)
-        return compare(pairs.before, pairs.after, at, "correct", same), (*pairs.to_read, *pairs.check)
+        pairs = confirmed(known, sides, same, self.pilot.settings.pilot.seed)
+        to_read = tuple(i for i in (*pairs.to_read, *pairs.check) if i not in lost)
+        return compare(pairs.before, pairs.after, at, "correct", same, lost), to_read
 
     def _check_content(self, change: Change) -> None:
         """Refuse a name that stands in the ledger for another change: hypotheses are written before runs, not after."""
         now = {"cause": change.cause, "hypothesis": change.hypothesis, "measure": change.measure, "set": change.set}
-        for line in self.lines():
-            if line["event"] == "planned" and line["name"] == change.name:
-                if differing := [key for key, value in now.items() if line.get(key) != value]:
-                    raise DataError(
-                        f"change {change.name!r} was planned on {line['date']} with another {', '.join(differing)}; "
-                        "restore it in pilot.toml, or give the new change a name of its own"
-                    )
-                return
+        line = self._planned(change.name)
+        if line and (differing := [key for key, value in now.items() if line.get(key) != value]):
+            raise DataError(
+                f"change {change.name!r} was planned on {line['date']} with another {', '.join(differing)}; "
+                "restore it in pilot.toml, or give the new change a name of its own"
+            )
 
-    def _decided(self, name: str) -> dict[str, Any] | None:
+    def _planned(self, name: str) -> dict[str, Any] | None:
+        """The line that planned a change first; what stands in it does not move."""
+        return next((x for x in self.lines() if x["event"] == "planned" and x["name"] == name), None)
+
+    def _decided(self, name: str) -> Mapping[str, Any] | None:
         """The verdict of a change that is kept or not shown: it is never revised."""
         line = self.verdicts().get(name)
         return line if line and line["verdict"] != "not decided" else None
 
     def _level(self, name: str) -> float:
         """The level fixed when the change was first planned; one that is not decided yet keeps its share reserved."""
-        for line in self.lines():
-            if line["event"] == "planned" and line["name"] == name:
-                return float(line["level"])
+        if planned := self._planned(name):
+            return float(planned["level"])
         prior = [line["verdict"] for line in self.verdicts().values()]
         reserved = ["not shown" if verdict == "not decided" else verdict for verdict in prior]
         return level(self.pilot.settings.pilot.changes_planned, reserved)
-
-    def _earlier(self, name: str) -> set[str]:
-        """The names of the changes decided before this one."""
-        names = list(self.verdicts())
-        return set(names[: names.index(name)] if name in names else names)
-
-    def _before(self, name: str) -> tuple[str, ...]:
-        earlier = self._earlier(name)
-        return tuple(n for n in self.kept() if n in earlier)
 
     def _note(self, event: str, entry: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         """Append a line, unless the same one stands there: then that one is returned."""
@@ -232,6 +274,23 @@ class Ledger:
         line = {"event": event, "key": key, "date": date.today().isoformat(), **entry}
         append_jsonl(self.path, line)
         return line
+
+
+def planned_on(lines: Sequence[Mapping[str, Any]], name: str) -> tuple[str, ...]:
+    """What a change is measured on: the changes that were kept when it was first planned; those kept now, if it is not.
+
+    As its level and its hypothesis, its baseline does not move: what is decided meanwhile belongs to later changes.
+    """
+    first = (n for n, line in enumerate(lines) if line["event"] == "planned" and line["name"] == name)
+    return _kept(lines[: next(first, len(lines))])
+
+
+def _verdicts(lines: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    return {line["name"]: line for line in lines if line["event"] == "verdict"}
+
+
+def _kept(lines: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    return tuple(name for name, line in _verdicts(lines).items() if line["verdict"] == "kept")
 
 
 def _refuse_leaks(name: str, after: Result) -> None:
@@ -254,23 +313,6 @@ def _stands(line: Mapping[str, Any]) -> str:
         "not taken again. To measure the change on what there is now, plan it under a new name, its folder in changes/ "
         "too"
     )
-
-
-def _judged(result: Result) -> dict[str, bool]:
-    """Right or not by the judge, where it has labelled this very text."""
-    labels = {i: judge_label(a, result.verdicts.get(i)) for i, a in result.run.answers.items()}
-    return {i: label == "correct" for i, label in labels.items() if label}
-
-
-def _correct(graded: Mapping[str, Any]) -> dict[str, bool | None]:
-    """Right or not by rule or expert; None where neither has spoken."""
-    return {i: g.label == "correct" if g.by in ("rule", "expert") else None for i, g in graded.items()}
-
-
-def unchanged(before: Result, after: Result) -> set[str]:
-    """The questions that both runs answer with the same text, or decline."""
-    pairs = ((i, a, after.run.answers.get(i)) for i, a in before.run.answers.items())
-    return {i for i, one, two in pairs if two is not None and (one.status, one.sha) == (two.status, two.sha)}
 
 
 def _evidence(comparison: Comparison) -> Any:

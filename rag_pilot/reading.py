@@ -19,10 +19,11 @@ from .grading.form_parts import Texts, texts
 from .grading.items import REPEATS, Item, ShownPassage, missing
 from .grading.labels import LabelStore
 from .identity import fold
-from .ledger import unchanged
+from .ledger import Ledger
 from .pilot import Pilot
 from .records import Answer, Question
 from .results import Result, askers_only
+from .two_runs import unchanged
 
 if TYPE_CHECKING:
     from IPython.display import HTML
@@ -79,9 +80,9 @@ def items(result: Result) -> list[Item]:
     return [_item(result, by_id[i], result.order.index(i) + 1) for i in result.to_read]
 
 
-def changed_items(tried: Sequence[Tried]) -> list[Item]:
-    """Both versions of every answer that must be read before a change can be decided, each text once; and of the last
-    change that is kept, the answers of the sample that are no longer those of week 1.
+def changed_items(tried: Sequence[Tried], ledger: Ledger | None = None) -> list[Item]:
+    """Both versions of every answer that must be read before a change can be decided, each text once; and of the run
+    with all changes that are kept, the answers of the sample that are no longer those of week 1.
 
     An item does not say which version it is, has no position and no dates: the form shuffles them. Not among them is
     what a rule labels (a decline) or what she read in the order of week 1; what she read here stays, so that she can
@@ -98,20 +99,21 @@ def changed_items(tried: Sequence[Tried]) -> list[Item]:
                 if unread and needs_person(question, result.run.answers[question.id]):
                     item = _undated(_item(result, question, None))
                     found.setdefault(item.key, item)
-    for result, question in _unread_of_kept(tried):
+    ledger = ledger or (Ledger(tried[0].before.pilot) if tried else None)
+    for result, question in _unread_of_kept(ledger) if ledger else ():
         item = _undated(_item(result, question, None))
         found.setdefault(item.key, item)
     return list(found.values())
 
 
-def _unread_of_kept(tried: Sequence[Tried]) -> list[tuple[Result, Question]]:
-    """The answers of the sample that kept changes altered, while one of them is unread; the others are week 1's."""
-    kept = [one for one in tried if one.entry["verdict"] == "kept"]
-    if not kept:
+def _unread_of_kept(ledger: Ledger) -> list[tuple[Result, Question]]:
+    """The answers of the sample that all kept changes together altered, while one is unread; the others are week 1's.
+
+    Changes that waited for a reader were measured beside each other: the run with all that is kept can be no one's.
+    """
+    if not ledger.kept():
         return []
-    made, undone = ({one.entry[side] for one in kept} for side in ("after", "before"))
-    final = next((one.after for one in kept if one.entry["after"] not in undone), kept[-1].after)
-    first = next((one.before for one in kept if one.entry["before"] not in made), kept[0].before)
+    first, final = ledger.result(()), ledger.result()
     same = unchanged(first, final)  # wherever the changes stand in pilot.toml
     altered = [i for i in final.to_read if i not in same]
     labels = {i: final.expert.current.get(i) for i in altered}
@@ -211,16 +213,18 @@ def form_for(
     return _label_form(result.pilot, found, language, 0, annotator, hers)
 
 
-def changes_form(tried: Iterable[Tried], language: str = "") -> LabelForm | HTML:
+def changes_form(tried: Iterable[Tried], language: str = "", ledger: Ledger | None = None) -> LabelForm | HTML:
     """The form in which the expert reads both versions of changed answers, shuffled; a sentence where there are none.
 
-    Changes that are not decided ask for it, and what kept ones altered of the sample; run the notebook again
-    afterwards, and the labels decide them.
+    Changes that are not decided ask for it, and what kept ones altered of the sample, also where none of them could be
+    tried again: `ledger` (by default that of the first tried) knows them. Run the notebook again afterwards, and the
+    labels decide them.
     """
     tried = list(tried)
-    if found := changed_items(tried):
-        return _label_form(tried[0].before.pilot, found, language, repeats=0)
-    asked = language or (tried[0].before.pilot.settings.pilot.form_language if tried else "en")
+    pilot = ledger.pilot if ledger else tried[0].before.pilot if tried else None
+    if pilot and (found := changed_items(tried, ledger)):
+        return _label_form(pilot, found, language, repeats=0)
+    asked = language or (pilot.settings.pilot.form_language if pilot else "en")
     return sentence(texts(asked)["no_changed_answers"])
 
 

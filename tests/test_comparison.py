@@ -71,7 +71,7 @@ def test_different_sets_of_questions_get_no_verdict():
         del after[i]
     found = compare(before, {**after, "new": True}, 0.01)
     assert (found.verdict, found.only_before, found.only_after) == ("not decided", ("q150", "q151"), ("new",))
-    assert "2 only before, 1 only after" in found.words
+    assert "(2 only before: q150, q151; 1 only after: new)" in found.words
     assert compare({}, {}, 0.01).verdict == "not decided"
 
 
@@ -103,6 +103,44 @@ def test_unmeasured_questions_are_named_and_missing_from_the_shares():
     found = compare(before, {**after, "q000": None}, 0.01)
     assert (found.verdict, found.not_measured) == ("not decided", ("q000",))
     assert found.before.missing == found.after.missing == {"not measured": 1} and found.after.n == 199
+
+
+def test_a_failed_call_is_no_other_set_of_questions_and_one_that_failed_for_good_blocks_nothing():
+    before, after = runs(20, 0)
+    after = {**after, "q150": None}  # right before: it could be broken
+    before = {**before, "q151": None, "q152": None}
+    again = compare(before, {**after, "q152": None}, 0.01, failed={"q150": False, "q151": True, "q152": True})
+    assert (again.verdict, again.failed) == ("kept", ("q150", "q151", "q152"))
+    assert (
+        "3 failed (q150, q151, q152)" in again.words and "q151, q152 failed for good and count against" in again.words
+    )
+    assert again.p == mcnemar(20, 2) and again.after.missing == {"failed": 3}
+    before, after = runs(6, 0)
+    waits = compare({**before, "q100": None}, after, 0.01, failed={"q100": False})
+    assert (
+        waits.verdict == "not decided" and "What can still decide it: run again for q100, which failed" in waits.words
+    )
+    assert compare(*runs(7, 0), 0.01).verdict == "kept"
+    lost = compare(runs(7, 0)[0], {**runs(7, 0)[1], "q100": None}, 0.01, failed={"q100": True})
+    assert lost.verdict == "not shown" and lost.p == mcnemar(7, 1)  # decided, though seven alone would be kept
+    lost = compare({**before, "q100": None}, after, 0.01, failed={"q100": True})
+    assert lost.verdict == "not shown" and "q100 failed for good and counts against the change" in lost.words
+    assert compare({"a": None}, {"a": None}, 0.01, failed={"a": True}).words.startswith("No verdict: no question was")
+
+
+def test_what_one_run_alone_holds_is_named_and_a_verdict_over_the_rest_is_there_for_the_asking():
+    before, after = runs(20, 0)
+    new = {f"x{i:02}": True for i in range(12)}
+    del after["q150"]
+    sides = before, {**after, **new}
+    found = compare(*sides, 0.01, added={"x00": "2026-02-01"})
+    assert found.verdict == "not decided" and found.only_after == tuple(new)
+    assert "1 only before: q150; 12 only after: x00 (new since 2026-02-01), x01" in found.words
+    assert "x09, and 2 more)" in found.words and "x10" not in found.words
+    asked = compare(*sides, 0.01, common_only=True)
+    assert (asked.verdict, asked.n, asked.only_before) == ("kept", 199, ("q150",))
+    assert asked.words.startswith("Over the 199 questions that both runs hold (1 only before: q150; 12 only after")
+    assert compare(*runs(20, 0), 0.01, common_only=True) == compare(*runs(20, 0), 0.01)
 
 
 # -- the level

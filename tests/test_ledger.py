@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 from tiny import SECRET, run_and_label, tiny_pilot
 
 from rag_pilot.errors import DataError, StaleError
@@ -229,6 +230,10 @@ def test_the_expert_reads_both_versions_shuffled_and_her_labels_decide(outdated)
     assert new not in ([True] * 6 + [False] * 6, [False] * 6 + [True] * 6, [True, False] * 6, [False, True] * 6)
     again = Ledger(outdated).attempt("mended")
     assert (again.entry["verdict"], again.comparison.fixed) == ("kept", tuple(sorted(LIMITS)))
+    rows = BeautifulSoup(tables.changes([again]), "html.parser").find_all("tr")
+    (row,) = (r.get_text(" ") for r in rows if r.find("th") and r.find("th").get_text() == "visa")
+    for said in ("What is the visa limit?", "Expected: 160 euros", "The visa limit is 60", "The visa limit is 160"):
+        assert said in row
     assert "No changed answer" in changes_form([again]).data
     assert "Aucune réponse modifiée" in changes_form([again], "fr").data
     path = outdated.data / "pilot.toml"
@@ -340,6 +345,8 @@ def test_a_judge_that_is_not_admitted_calls_no_pair_alike(tmp_path):
     tried = Ledger(Pilot.open("tiny", tmp_path)).attempt("mended")
     assert set(tried.to_read) >= set(limits) and tried.entry["verdict"] == "not decided"
     assert len(changed_items([tried])) >= 2 * len(limits)
+    n = len(tried.to_read)
+    assert f"The judge is not admitted, so all {n} changed answers are read" in tables.changes([tried])
 
 
 def test_a_change_beyond_those_planned_is_passed_over_and_the_others_stand(outdated):
@@ -391,6 +398,130 @@ def test_an_expert_who_may_not_open_a_version_is_not_shown_it(outdated):
     assert "160 euros" not in "".join(item.answer for item in form.session.queue)
     form.press("ready")
     assert "hr" in form.page.value
+
+
+# -- a change that waits while another is decided ----------------------------------------------------------------------
+
+
+def right_if_expected(item) -> str:
+    return "1" if item.expected.split()[0] in item.answer else "3"
+
+
+def waiting_beside(root: Path, limits: dict[str, str], jargon: dict[str, str]) -> Pilot:
+    """`mended` is planned first and waits for a reader; `glossary`, which explains `jargon`, is planned next."""
+    pilot = with_limits(root, limits)
+    questions, settings = pilot.data / "questions.jsonl", pilot.data / "pilot.toml"
+    text = questions.read_text(encoding="utf-8")
+    for name, term in jargon.items():
+        text = text.replace(f"What is the {name} limit?", f"What is the limit of a {term} in euros?")
+    questions.write_text(text, encoding="utf-8")
+    told = "".join(f'{term} = ["{name}"]\n' for name, term in jargon.items())
+    (pilot.data / "glossary.toml").write_text(told or 'cab = ["taxi"]\n', encoding="utf-8")
+    text = settings.read_text(encoding="utf-8").replace("changes_planned = 1", "changes_planned = 2")
+    text = text.replace('method = "keyword"', 'method = "keyword"\nglossary = false\nk = 1')
+    settings.write_text(text + PLANNED[: PLANNED.rindex("[[change]]")], encoding="utf-8")
+    (pilot.data / "acceptance.lock.json").unlink()
+    opened = Pilot.open("tiny", root)
+    opened.lock_acceptance()
+    return opened
+
+
+def test_a_change_stays_on_what_was_kept_when_it_was_planned_though_an_earlier_one_is_kept_later(tmp_path):
+    pilot = waiting_beside(tmp_path, {**LIMITS, "lunch": "12", "bike": "15"}, {})
+    waiting = Ledger(pilot).attempt_all()
+    assert [t.entry["verdict"] for t in waiting] == ["not decided", "not shown"]
+    read_all(changes_form(waiting), right_if_expected)
+    for _ in range(2):
+        ledger = Ledger(pilot)
+        tried = ledger.attempt_all()
+        assert [(t.change.name, t.entry["verdict"]) for t in tried] == [("mended", "kept"), ("glossary", "not shown")]
+        assert ledger.skipped == {} and ledger.left() == 0
+        assert {t.before.run.id for t in tried} == {ledger.result(()).run.id}
+    assert [line["event"] for line in ledger.lines()].count("planned") == 2
+
+
+def test_of_two_changes_kept_beside_each_other_the_run_with_both_is_read(tmp_path):
+    words = ["taxi", "meal", "hotel", "train", "plane", "ferry", "coach", "bike"]
+    jargon = dict(zip(words, ["zorb", "yurn", "wisp", "vack", "tolm", "snib", "quell", "plim"], strict=True))
+    others = ["lamp", "desk", "vase", "fork", "sofa", "kite", "drum", "harp"]
+    limits = {word: str(10 + n) for n, word in enumerate(words)} | {word: str(60 + n) for n, word in enumerate(others)}
+    pilot = waiting_beside(tmp_path, limits, jargon)
+    first = Ledger(pilot).result(())
+    for position, i in enumerate(first.to_read, start=1):
+        label = Label(i, first.run.answers[i].sha, "Maud", "wrong", position=position)
+        LabelStore(pilot.data / "labels.jsonl").add(label)
+    waiting = Ledger(pilot).attempt_all()
+    assert [t.entry["verdict"] for t in waiting] == ["not decided", "kept"]
+    found = waiting[1].retrieval
+    assert (found.hit1.before.count, found.hit1.after.count, found.hit1.n) == (12, 19, 20)
+    assert found.hit1.p == found.hit5.p == 2**-7 and found.hit1.interval == found.hit5.interval
+    assert (found.mrr.n, found.mrr.changed, found.mrr.interval) == (20, 7, None)  # under forty questions: no interval
+    assert found.mrr.difference == pytest.approx(7 / 20)
+    shown = str(tables.changes(waiting[1:]))
+    assert "+0.350 (no interval: too few questions, or too few changed)" in shown and "never decided on" in shown
+    read_all(changes_form(waiting), right_if_expected)
+    ledger = Ledger(pilot)
+    tried = ledger.attempt_all()
+    assert ledger.kept() == ("mended", "glossary")
+    final = ledger.result()
+    assert final.run.id not in {t.after.run.id for t in tried} and final.labelled[0] < final.labelled[1]
+    form = changes_form(tried)
+    assert all(item.answer == final.run.answers[item.question_id].text for item in form.session.queue)
+    read_all(form, right_if_expected)
+    assert Ledger(pilot).result().labelled == (len(final.to_read), len(final.to_read))
+
+
+def test_what_kept_changes_altered_is_read_though_none_of_them_can_be_tried_again(outdated):
+    tried = [Ledger(outdated).attempt("mended")]
+    read_all(changes_form(tried), right_if_expected)
+    assert Ledger(outdated).attempt("mended").entry["verdict"] == "kept"
+    ledger = Ledger(edit(outdated, "changes/mended/documents/visa.md", "160 euros", "160 euros a visa"))
+    assert ledger.attempt_all() == [] and "the verdict stands" in ledger.skipped["mended"]
+    queue = changes_form([], ledger=ledger).session.queue
+    assert "visa" in {item.question_id for item in queue}
+
+
+# -- calls that failed -------------------------------------------------------------------------------------------------
+
+
+def fail(result, question: str, final: bool = True) -> None:
+    """As the run would stand on disk, had the model's reply to that question been filtered twice."""
+    path = result.run.folder / "answers.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    lost = {"question_id": question, "status": "error", "reason": "filtered", "final": final}
+    path.write_text("".join(json.dumps(lost if r["question_id"] == question else r) + "\n" for r in rows), "utf-8")
+
+
+def test_a_failed_call_is_named_and_its_run_holds_the_same_questions(pilot):
+    fail(Ledger(pilot).result(("glossary",)), "q2")
+    found = Ledger(pilot).attempt("glossary")
+    assert (found.entry["verdict"], found.entry["failed"], found.entry["questions"]) == ("not shown", 1, 3)
+    assert "1 failed (q2)" in found.comparison.words and "same questions" not in found.comparison.words
+    assert Ledger(pilot).left() == 1
+
+
+def test_a_failed_call_is_not_given_to_the_expert_to_read(outdated):
+    fail(Ledger(outdated).result(("mended",)), "visa")
+    found = Ledger(outdated).attempt("mended")
+    assert found.comparison.failed == ("visa",) and "visa" not in found.to_read and "hotel" in found.to_read
+    assert found.entry["verdict"] == "not shown" and changed_items([found]) == []  # at best 5 to 1, whatever she reads
+
+
+def test_a_long_answer_is_shortened_on_the_page_and_a_failed_one_says_why(outdated):
+    page = outdated.data / "changes" / "mended" / "documents" / "taxi.md"
+    page.write_text(page.read_text("utf-8").replace("130 euros", "130 euros" + " and more" * 90), "utf-8")
+    fail(Ledger(Pilot.open("tiny", outdated.data.parents[1])).result(("mended",)), "visa")
+    shown = str(tables.changes([Ledger(Pilot.open("tiny", outdated.data.parents[1])).attempt("mended")]))
+    assert "failed: filtered" in shown and "130 euros and more" in shown and " …<" in shown
+    assert " and more" * 50 not in shown
+
+
+def test_a_document_that_a_change_adds_makes_no_other_set_of_questions(pilot):
+    page = pilot.data / "documents" / "leave.md"
+    (pilot.data / "changes" / "mended" / "documents" / "leave.md").write_text(page.read_text("utf-8"), "utf-8")
+    page.unlink()
+    found = Ledger(edit(pilot, "pilot.toml", 'measure = "correct"', 'measure = "hit5"')).attempt("mended").comparison
+    assert (found.fixed, found.only_after, found.verdict) == (("q1",), (), "not shown")
 
 
 # -- a change that leaks -----------------------------------------------------------------------------------------------

@@ -164,6 +164,28 @@ def test_compare_names_what_was_fixed_and_broken_and_refuses_unknown_runs(labell
     assert refused(rag_pilot(root, "compare", run, "nope", "--pilot", "tiny"), f"runs are: {run}")
 
 
+def test_compare_names_new_questions_and_compares_the_common_ones_when_asked(tmp_path: Path) -> None:
+    pilot = tiny_pilot(tmp_path)
+    run_and_label(pilot)
+    new = {"id": "q7", "question": "How many days of leave?", "expected": "25", "doc": "leave", "groups": []}
+    with (pilot.data / "questions.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps({**new, "answerable": True, "added": "2026-02-01"}) + "\n")
+    with (pilot.data / "order.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"position": 7, "id": "q7"}\n')
+    (first,) = (path.name for path in (pilot.results / "runs").iterdir())
+    assert rag_pilot(tmp_path, "run", "tiny").returncode == 0
+    (second,) = (path.name for path in (pilot.results / "runs").iterdir() if path.name != first)
+    plain = rag_pilot(tmp_path, "compare", first, second, "--pilot", "tiny")
+    assert plain.stdout.count("No verdict: the runs do not hold the same questions") == 2
+    assert "1 only after: q7 (new since 2026-02-01)" in plain.stdout
+    common = rag_pilot(tmp_path, "compare", first, second, "--pilot", "tiny", "--common")
+    assert "Over the 4 questions that both runs hold (1 only after: q7" in common.stdout
+    assert "Over the 6 questions that both runs hold" in common.stdout and "No verdict" not in common.stdout
+    assert "only after: q7 (new since 2026-02-01)" in common.stdout
+    assert "Retrieval beside it" in plain.stdout and "MRR" in plain.stdout and "never decided on" in plain.stdout
+    assert not (pilot.results / "changes.jsonl").exists()
+
+
 def test_trace_shows_the_passages_but_not_to_readers_who_may_not_see_them(root: Path) -> None:
     shown = rag_pilot(root, "trace", "tiny", "q6")
     assert (

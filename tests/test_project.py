@@ -46,6 +46,7 @@ STREET = (
     "examples",
     "stored",
     "compared",
+    "two_runs",
     "ledger",
     "reading",
     "review",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -25,6 +25,9 @@ BROKEN_EXPECTED = 0.02
 """Share of questions that a change is taken to break when the detectable difference is stated: 2 points."""
 CHANGED_FROM = 10
 """Under ten changed questions the interval of a mean difference cannot be relied on (simulated for this project)."""
+
+NAMED = 10
+"""So many ids are named in a sentence; a table holds them all."""
 
 
 class SpentLevelError(DataError):
@@ -86,7 +89,8 @@ def detectable(n: int, broken_share: float, at_level: float, chance: float = 0.8
         return None
     while high - low > 1e-4:
         gain = (low + high) / 2
-        low, high = (low, gain) if power(n, broken_share + gain, broken_share, at_level) >= chance else (gain, high)
+        fixed = min(broken_share + gain, 1 - broken_share)  # no more can be fixed than is not broken
+        low, high = (low, gain) if power(n, fixed, broken_share, at_level) >= chance else (gain, high)
     return high
 
 
@@ -104,6 +108,7 @@ class Comparison:
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
     not_measured: tuple[str, ...]
+    failed: tuple[str, ...]  # of those not measured, the ones that a run could not answer
     difference: float | None
     interval: Interval | None
     article_margin: float | None  # of the score before; shown, never decided on
@@ -118,35 +123,48 @@ def compare(
     at_level: float,
     measure: str = "correct",
     unchanged: Collection[str] = (),
+    failed: Mapping[str, bool] | None = None,
+    common_only: bool = False,
+    added: Mapping[str, str] | None = None,
 ) -> Comparison:
     """Compare good outcomes by question id at the level given by `level`.
 
     Where an outcome is not measured (None), the change is kept if it would be with all of them against it, not shown
     if it would not be with all of them for it, and else not decided; p is the one with all against it. A question whose
-    answer is `unchanged` is no difference, whether anybody read it or not. There is no verdict if the sets differ.
+    answer is `unchanged` is no difference, whether anybody read it or not. `failed` are questions that a run could not
+    answer; one that failed for good (True) will never be measured: it counts against the change and waits for nobody.
+    There is no verdict if the sets differ, unless `common_only` asks for one over what both hold; of a question in
+    one run only, `added` tells since when it is in the set.
     """
+    lost = failed or {}
     shared = sorted(before.keys() & after.keys())
     only_before, only_after = sorted(before.keys() - after.keys()), sorted(after.keys() - before.keys())
     measured = [q for q in shared if before[q] is not None and after[q] is not None]
     unmeasured = [q for q in shared if before[q] is None or after[q] is None]
     absent = [q for q in unmeasured if q not in unchanged]
+    failing = [q for q in absent if q in lost]
     fixed = [q for q in measured if after[q] and not before[q]]
     broken = [q for q in measured if before[q] and not after[q]]
-    may_fix = sum(before[q] is not True and after[q] is not False for q in absent)
-    may_break = sum(before[q] is not False and after[q] is not True for q in absent)
-    p = mcnemar(len(fixed), len(broken) + may_break)
+    may_fix = sum(before[q] is not True and after[q] is not False for q in absent if not lost.get(q))
+    may_break = [q for q in absent if before[q] is not False and after[q] is not True]
+    surely_lost = sum(bool(lost.get(q)) for q in may_break)
+    p = mcnemar(len(fixed), len(broken) + len(may_break))
     n = len(measured) + len(unmeasured) - len(absent)
-    if only_before or only_after or not n:
+    if ((only_before or only_after) and not common_only) or not n:
         verdict = "not decided"
     elif p <= at_level:
         verdict = "kept"
     else:
-        verdict = "not decided" if mcnemar(len(fixed) + may_fix, len(broken)) <= at_level else "not shown"
-    missing = {"not measured": len(absent), "unchanged, not graded": len(unmeasured) - len(absent)}
+        at_best = mcnemar(len(fixed) + may_fix, len(broken) + surely_lost)
+        verdict = "not decided" if at_best <= at_level else "not shown"
+    missing = {
+        "not measured": len(absent) - len(failing),
+        "failed": len(failing),
+        "unchanged, not graded": len(unmeasured) - len(absent),
+    }
     missing = {why: count for why, count in missing.items() if count}
     good = Share(sum(bool(before[q]) for q in measured), len(measured), missing)
-    interval = bonett_price(len(fixed), len(broken), n)
-    return Comparison(
+    found = Comparison(
         measure=measure,
         verdict=verdict,
         n=n,
@@ -157,49 +175,65 @@ def compare(
         only_before=tuple(only_before),
         only_after=tuple(only_after),
         not_measured=tuple(absent),
+        failed=tuple(failing),
         difference=(len(fixed) - len(broken)) / n if n else None,
-        interval=interval,
+        interval=bonett_price(len(fixed), len(broken), n),
         article_margin=normal_margin(good.value, good.n) if good.value is not None else None,
         p=p,
         level=at_level,
-        words=_words(verdict, fixed, broken, n, interval, p, at_level, only_before, only_after, absent),
+        words="",
     )
+    apart = _apart(only_before, only_after, added or {})
+    if apart and not common_only:
+        words = f"No verdict: the runs do not hold the same questions ({apart}). Run both over the same set."
+    else:
+        words = _words(found, [q for q in failing if lost[q]])
+        words = f"Over the {len(shared)} questions that both runs hold ({apart}), as asked: {words}" if apart else words
+    return replace(found, words=words)
 
 
-def _words(
-    verdict: str,
-    fixed: Sequence[str],
-    broken: Sequence[str],
-    n: int,
-    interval: Interval | None,
-    p: float,
-    at_level: float,
-    only_before: Sequence[str],
-    only_after: Sequence[str],
-    absent: Sequence[str],
-) -> str:
-    if only_before or only_after:
-        return (
-            f"No verdict: the runs do not hold the same questions ({len(only_before)} only before, "
-            f"{len(only_after)} only after). Run both over the same set."
-        )
-    if interval is None:
-        waiting = f"; {_questions(absent)} not measured would decide: read them" if absent else ""
-        return f"No verdict: no question was measured in both runs{waiting}."
-    if not fixed and not broken and not absent:
-        return f"Not shown: no difference in any of {n} questions."
-    points = 100 * (len(fixed) - len(broken)) / n
-    unread = f", {len(absent)} not measured" if absent else ""
+def _apart(only_before: Sequence[str], only_after: Sequence[str], added: Mapping[str, str]) -> str:
+    """Such as '1 only before: q7; 2 only after: q8 (new since 2026-02-01), q9'; empty where the sets are the same."""
+
+    def named(ids: Sequence[str]) -> str:
+        told = [f"{i} (new since {added[i]})" if added.get(i) else i for i in ids[:NAMED]]
+        return ", ".join([*told, *([f"and {len(ids) - NAMED} more"] if len(ids) > NAMED else [])])
+
+    sides = (("only before", only_before), ("only after", only_after))
+    return "; ".join(f"{len(ids)} {where}: {named(ids)}" for where, ids in sides if ids)
+
+
+def _words(c: Comparison, for_good: Sequence[str]) -> str:
+    unread = [q for q in c.not_measured if q not in c.failed]
+    again = [q for q in c.failed if q not in for_good]
+    todo = [f"read {_questions(unread)} not measured"] if unread else []
+    todo += [f"run again for {_ids(again)}, which failed"] if again else []
+    lost = f" {_ids(for_good)} failed for good and {_count(for_good)} against the change." if for_good else ""
+    if c.interval is None:
+        return f"No verdict: no question was measured in both runs{'; ' * bool(todo)}{' and '.join(todo)}.{lost}"
+    if not c.fixed and not c.broken and not c.not_measured:
+        return f"Not shown: no difference in any of {c.n} questions."
+    points = 100 * (len(c.fixed) - len(c.broken)) / c.n
+    waiting = f", {len(unread)} not measured" if unread else ""
+    waiting += f", {len(c.failed)} failed ({_ids(c.failed)})" if c.failed else ""
     seen = (
-        f"{len(fixed)} fixed, {len(broken)} broken of {n}{unread}: {points:+.1f} points ({100 * interval.low:+.1f} to "
-        f"{100 * interval.high:+.1f}), p = {p:.4f} against {at_level:.4f}."
+        f"{len(c.fixed)} fixed, {len(c.broken)} broken of {c.n}{waiting}: {points:+.1f} points "
+        f"({100 * c.interval.low:+.1f} to {100 * c.interval.high:+.1f}), p = {c.p:.4f} against {c.level:.4f}.{lost}"
     )
-    if verdict == "kept":
+    if c.verdict == "kept":
         return f"Kept. {seen} Measured on the questions that prompted it; expect less."
-    if verdict == "not shown":
-        surely = f" Reading {_questions(absent)} not measured could not change that." if absent else ""
+    if c.verdict == "not shown":
+        surely = f" Reading {_questions(unread)} not measured could not change that." if unread else ""
         return f"Not shown. {seen}{surely} It may stay for other reasons, marked unproven."
-    return f"Not decided. {seen} Only {_questions(absent)} not measured can decide: read them."
+    return f"Not decided. {seen} What can still decide it: {' and '.join(todo)}."
+
+
+def _ids(ids: Sequence[str]) -> str:
+    return ", ".join([*ids[:NAMED], *([f"{len(ids) - NAMED} more"] if len(ids) > NAMED else [])])
+
+
+def _count(ids: Sequence[str]) -> str:
+    return "counts" if len(ids) == 1 else "count"
 
 
 def _questions(ids: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from .score import four_way, headline, label_shares
 from .second import second_reader
 from .segments import retrieval_segments, segments
 from .sources import composition, findings, leak_audit, retrievers, writing
-from .week2 import changes, ledger, nothing, threshold, tried
+from .week2 import changes, ledger, nothing, retrieval_rows, threshold, tried
 from .weights import ablations, weighings
 
 __all__ = [
@@ -55,6 +55,7 @@ __all__ = [
     "progress",
     "question_groups",
     "reindexed",
+    "retrieval_rows",
     "retrieval_segments",
     "retrievers",
     "review",

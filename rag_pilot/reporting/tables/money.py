@@ -107,7 +107,7 @@ def dry_run(found: Forecast, settings: Settings) -> Html:
     paid = f"{plural(found.asked, 'call')}, about {found.money:,.2f} {currency}"
     rows = [
         (
-            f"{ASKED[c.what]} ({c.model})",
+            f"{ASKED[c.what]} ({c.model}){', the second time' if c.again else ''}",
             c.asked,
             c.kept if c.what != "check" else "–",
             f"{c.tokens_in:,}",
@@ -136,6 +136,11 @@ def _estimated(found: Forecast, settings: Settings) -> list[str]:
         "about right for English; other languages take more tokens a letter.",
         *_lengths(found.calls),
     ]
+    if any(c.again for c in found.calls):
+        told.append(
+            "The second time is not part of this run: before a change of answers is first planned, notebook 07 asks "
+            "the configuration of pilot.toml once more, to see how much its answers vary by themselves."
+        )
     if found.unknown:
         told.append(
             f"{plural(found.unknown, 'question')} not rewritten yet: passages were looked up by the question as it was "

@@ -9,7 +9,9 @@ from ...amending import scored_against
 from ...analysis.intervals import Interval
 from ...analysis.threshold import Point, Sweep
 from ...ledger import Tried
+from ...records import Answer
 from ...results import Result
+from ...two_runs import RetrievalChange
 from ..html import NOT_MEASURED, Html, element, facts, join, note, paragraph, section, table, tag, whole
 from ..words import VERDICT, cause_name, plain, plural
 
@@ -30,6 +32,8 @@ def tried(one: Tried) -> Html:
         ("Needed to keep it (level)", f"at most {c.level:.4f}"),
         ("Smallest gain that would mostly be seen", _points(one.planned.get("detectable"))),
     ]
+    if one.planned.get("asked_twice"):
+        rows.append(("Without any change", _varies(one.planned)))
     unread, amended = one.to_read, scored_against(one.before)
     return section(
         paragraph(f"{change.name}: {word}", kind="big"),
@@ -39,9 +43,9 @@ def tried(one: Tried) -> Html:
         _moved("Fixed", c.fixed, one),
         _moved("Broken", c.broken, one),
         _moved("Not measured", c.not_measured, one) if c.not_measured else None,
-        note(f"The expert reads both versions of {plural(len(unread), 'question')} above: {', '.join(unread)}.")
-        if unread and one.entry["verdict"] == "not decided"
-        else None,
+        _only_in_one(one),
+        note(_who_reads(one)) if unread and one.entry["verdict"] == "not decided" else None,
+        retrieval_rows(one.retrieval),
     )
 
 
@@ -60,16 +64,75 @@ def nothing(words: str) -> Html:
     return section(words)
 
 
+def retrieval_rows(found: RetrievalChange) -> Html:
+    """What became of retrieval between two runs; it stands beside a verdict and never decides one."""
+    rows: list[tuple[object, ...]] = [
+        (
+            c.measure,
+            c.before.text(),
+            c.after.text(),
+            whole(f"{len(c.fixed)} / {len(c.broken)}"),
+            _difference(c.difference, c.interval),
+            f"{c.p:.4f}",
+        )
+        for c in (found.hit1, found.hit5)
+    ]
+    mean, few = found.mrr, "no interval: too few questions, or too few changed"
+    span = f" ({mean.interval[0]:+.3f} to {mean.interval[1]:+.3f})" if mean.interval else f" ({few})"
+    gain = NOT_MEASURED if mean.difference is None else f"{mean.difference:+.3f}{span}"
+    rows.append(("MRR", "", "", whole(f"{mean.changed} of {mean.n} changed"), gain, "–"))
+    head = ("Measure", "Before", "After", "Fixed / broken", "Difference", "p")
+    return join([table("Retrieval beside it", head, rows), note("Retrieval is shown here, never decided on.")])
+
+
+def _who_reads(one: Tried) -> str:
+    unread = one.to_read
+    told = f"The expert reads both versions of {plural(len(unread), 'question')} above: {', '.join(unread)}."
+    if one.judge_admitted:
+        return told
+    return f"The judge is not admitted, so all {plural(len(unread), 'changed answer')} are read. {told}"
+
+
+def _only_in_one(one: Tried) -> Html | None:
+    c, added = one.comparison, {q.id: q.added for side in (one.before, one.after) for q in side.questions}
+    sides = (("before", c.only_before), ("after", c.only_after))
+    rows = [(i, f"only {where}", added.get(i) or "not recorded") for where, ids in sides for i in ids]
+    return table(f"Not in both runs ({len(rows)})", ("Id", "Where", "New since"), rows) if rows else None
+
+
+SHOWN_LETTERS = 400
+"""So much of an answer stands in a table."""
+
+
 def _moved(title: str, ids: Sequence[str], one: Tried) -> Html:
     by_id = {q.id: q for q in one.before.questions}
     rows: list[tuple[object, ...]] = []
     for i in ids:
         needed = one.before.hidden(i) or one.after.hidden(i)
-        text = f"not shown (needs {needed})" if needed else by_id[i].question if i in by_id else "not in this set"
-        rows.append((i, text, _stood(one.before, i, one.change.measure), _stood(one.after, i, one.change.measure)))
+        question = by_id[i]
+        told: object = f"not shown (needs {needed})"
+        if not needed:
+            told = _over(question.question, f"Expected: {question.expected or 'that it declines'}")
+        sides = []
+        for result in (one.before, one.after):
+            stood = _stood(result, i, one.change.measure)
+            sides.append(stood if needed else _over(stood, _said(result.run.answers[i])))
+        rows.append((i, told, *sides))
     what = "Place of the right document" if one.change.measure == "hit5" else "Label"
-    head = ("Id", "Question", f"{what} before", "After")
+    head = ("Id", "Question, and what was expected", f"{what} and answer before", "After")
     return table(f"{title} ({len(rows)})", head, rows, empty="none")
+
+
+def _over(first: str, below: str) -> Html:
+    return join([first, element("br"), element("small", below)])
+
+
+def _said(answer: Answer) -> str:
+    """What came back for a question, shortened."""
+    if answer.status == "error":
+        return f"failed: {answer.reason or 'no reason given'}"
+    said = answer.text or f"declined: {answer.reason or 'no reason given'}"
+    return said if len(said) <= SHOWN_LETTERS else f"{said[:SHOWN_LETTERS].rstrip()} …"
 
 
 def _stood(result: Result, question_id: str, measure: str) -> str:
@@ -78,6 +141,14 @@ def _stood(result: Result, question_id: str, measure: str) -> str:
         return f"place {rank}" if rank else "not among those shown"
     graded = result.graded.get(question_id)
     return f"{graded.label} (by {graded.by})" if graded and graded.label else "not graded"
+
+
+def _varies(planned: Mapping[str, Any]) -> str:
+    """What a model's answers vary by themselves, measured before the change was planned."""
+    n, ungraded, failed = planned["asked_twice"], planned["flips_ungraded"], planned["failed_twice"]
+    told = f"{planned['flips']} of {plural(n, 'question')} came out differently when the same system was asked twice"
+    told += f"; at most, for of {ungraded} of them only the text is known to differ" if ungraded else ""
+    return told + (f"; {failed} more not measured, a call failed" if failed else "")
 
 
 def _points(value: float | None, sign: bool = True) -> str:
