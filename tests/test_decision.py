@@ -17,6 +17,7 @@ from rag_pilot.analysis.decision import (
 from rag_pilot.analysis.headline import estimate
 from rag_pilot.analysis.shares import Share
 from rag_pilot.errors import DataError, SettingsError
+from rag_pilot.reporting import tables
 
 WRONG = Criterion("wrong answers", "wrong", "at_most", 0.05, "all questions")
 READ = (50, 50)
@@ -88,7 +89,9 @@ def test_an_extension_that_was_planned_makes_both_verdicts_stricter_and_there_is
     once, twice = can_show(WRONG, 200), can_show(WRONG, 200, looks=2)
     assert (twice.met_if, twice.not_met_if) == (3, 17) != (once.met_if, once.not_met_if)
     assert twice.needed > once.needed and "both verdicts are at 97.5 %" in twice.words
-    assert "97.5 %" in acceptance(WRONG, Share(3, 200), looks=2).words
+    strict = acceptance(WRONG, Share(3, 200), looks=2)
+    assert "97.5 %" in strict.words and "one-sided 97.5 % bound" in tables.judgements([strict])
+    assert "one-sided 95 % bound" in tables.judgements([acceptance(WRONG, Share(3, 200))])
     for refuse in (lambda: acceptance(WRONG, Share(3, 200), 7), lambda: can_show(WRONG, 200, 0)):
         with pytest.raises(DataError, match="1, or 2 if one extension was planned"):
             refuse()

@@ -66,6 +66,7 @@ class Judgement:
     n: float  # questions, or the effective number of a headline
     needed: int | None  # questions that would decide at the observed rate; None: not by a practical number, or decided
     words: str
+    confidence: float = 0.95  # of the bounds
 
 
 def acceptance(criterion: Criterion, result: Share | Estimate | None, looks: int = 1) -> Judgement:
@@ -94,7 +95,7 @@ def acceptance(criterion: Criterion, result: Share | Estimate | None, looks: int
     if state == "not decided":
         more = "not by a practical number" if needed is None else f"about {needed}"
         words += f" Questions, all answers read, that would decide it at this rate: {more}."
-    return Judgement(criterion, state, value, low, high, n, needed, words)
+    return Judgement(criterion, state, value, low, high, n, needed, words, confidence)
 
 
 def _confidence(looks: int) -> float:

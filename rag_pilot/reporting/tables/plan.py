@@ -140,10 +140,13 @@ def judgements(found: Sequence[Judgement]) -> Html:
     rows = [(j.criterion.name, tag(j.state, STATE.get(j.state, "")), _agreed(j), _seen(j), _needed(j)) for j in found]
     head = ("Criterion", "Result", "Agreed", "Measured", "Questions that would decide")
     met = sum(j.state == "met" for j in found)
+    level = f"{100 * max((j.confidence for j in found), default=0.95):g}"
     return section(
         paragraph(element("strong", f"{met} of {plural(len(found), 'criterion', 'criteria')} met.")) if found else None,
         table("Acceptance", head, rows, empty="no criterion was agreed"),
-        note("A criterion is met or not met only where the one-sided 95 % bound says so; a limit of none by count."),
+        note(
+            f"A criterion is met or not met only where the one-sided {level} % bound says so; a limit of none by count."
+        ),
     )
 
 
