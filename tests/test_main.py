@@ -181,7 +181,7 @@ def test_compare_names_new_questions_and_compares_the_common_ones_when_asked(tmp
     common = rag_pilot(tmp_path, "compare", first, second, "--pilot", "tiny", "--common")
     assert "Over the 4 questions that both runs hold (1 only after: q7" in common.stdout
     assert "Over the 6 questions that both runs hold" in common.stdout and "No verdict" not in common.stdout
-    assert "only after: q7 (new since 2026-02-01)" in common.stdout
+    assert "\n  only after: q7 (new since 2026-02-01)\n" in common.stdout
     assert "Retrieval beside it" in plain.stdout and "MRR" in plain.stdout and "never decided on" in plain.stdout
     assert not (pilot.results / "changes.jsonl").exists()
 

@@ -82,7 +82,12 @@ def retrieval_rows(found: RetrievalChange) -> Html:
     gain = NOT_MEASURED if mean.difference is None else f"{mean.difference:+.3f}{span}"
     rows.append(("MRR", "", "", whole(f"{mean.changed} of {mean.n} changed"), gain, "–"))
     head = ("Measure", "Before", "After", "Fixed / broken", "Difference", "p")
-    return join([table("Retrieval beside it", head, rows), note("Retrieval is shown here, never decided on.")])
+    return join(
+        [
+            table("Retrieval beside it", head, rows),
+            note("These rows are never decided on: a change is decided by the measure that it named alone."),
+        ]
+    )
 
 
 def _who_reads(one: Tried) -> str:
