@@ -621,14 +621,14 @@ def test_four_way_rows_add_up():
     ]
 
 
-def test_label_shares_carry_what_is_missing_and_are_counts_while_something_is():
+def test_label_shares_are_counts_and_carry_what_is_missing():
     page = tables.label_shares({"correct": share(8, 8, not_graded=2)})
     assert "Not in it: 2 not graded." in soup(page).get_text()
     assert grid(page, "Labels of the answers")[1][1:3] == ["8 of 8", "80 to 100 %"]
     page = tables.label_shares({"correct": share(80, 100, not_graded=1)})
     assert grid(page, "Labels of the answers")[1][1] == "80 of 100"  # of a mix that is no random sample: no interval
     page = tables.label_shares({"correct": share(80, 100)})
-    assert grid(page, "Labels of the answers")[1][1] == "80 of 100 (80 %, 71-87)"
+    assert grid(page, "Labels of the answers")[1][1] == "80 of 100"  # the judge's may be among them
 
 
 def test_pareto_says_what_mends_each_cause_with_intervals_questions_and_how_often_the_rule_was_overruled():

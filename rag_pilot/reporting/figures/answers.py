@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...analysis.causes import Pareto
-from ...analysis.intervals import Interval, wilson
+from ...analysis.intervals import Interval
 from ...analysis.shares import COUNTS_ONLY_UNDER, Share
 from ...grading.agreement import Gate
 from ...records import JUDGE_LABELS, LABELS
@@ -25,8 +25,6 @@ def labels(shares: Mapping[str, Mapping[str, Share]]) -> Html:
         axis = sheet.axes[0]
         for y, (run, of) in enumerate(counts.items()):
             _stack(axis, y, of, asked[run])
-            if not of["not graded"]:
-                interval(axis, y + 0.4, wilson(of["correct"], asked[run]), LABEL_LOOK["correct"][0])
         rows(axis, [f"{run}\nn = {asked[run]}" for run in counts])
         percent_axis(axis)
         axis.set_ylim(len(counts) - 0.4, -0.6)
@@ -47,8 +45,8 @@ def labels(shares: Mapping[str, Mapping[str, Share]]) -> Html:
         return sheet.html(
             f"Labels of all answers (n = {', '.join(str(a) for a in sorted(set(asked.values())))} questions)",
             f"Label distribution. {said}.",
-            "Counts as they stand. The line under a bar is the 95 % interval of the share correct; it is left out "
-            "while answers are not graded: then the headline, not this picture, estimates the share.",
+            "Counts as they stand, the judge's labels taken at their word. The score estimates the share correct, and "
+            "how sure that is, from the person's labels.",
         )
 
 

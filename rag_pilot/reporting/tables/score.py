@@ -105,16 +105,17 @@ def four_way(found: FourWay) -> Html:
 
 
 def label_shares(shares: Mapping[str, Share]) -> Html:
-    """The share of each label among the answers that have one; with what the others could still make of it.
+    """How many of the answers that have a label have each; with what the others could still make of it.
 
-    Counts alone while an answer has no label: those that have one are no random sample, but all that rules settle.
+    Counts alone: where some have none, those that have one are no random sample, and the judge's are taken at its word.
+    The headline estimates the shares.
     """
     absent = next((s.missing_text() for s in shares.values() if s.missing_text()), "")
     rows = [
-        (name, *([f"{s.count} of {s.n}", _bounds(s)] if absent else [s]), LABEL_MEANS.get(name, ""))
+        (name, f"{s.count} of {s.n}", *([_bounds(s)] if absent else []), LABEL_MEANS.get(name, ""))
         for name, s in shares.items()
     ]
-    head = ("Label", "Share", *(["With all others against or for it"] if absent else []), "What it means")
+    head = ("Label", "Answers", *(["With all others against or for it"] if absent else []), "What it means")
     return section(
         table("Labels of the answers that have one", head, rows),
         note(f"Not in it: {absent}. These are counts, not the estimate for all questions.") if absent else None,
