@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from ranx import Qrels, Run, evaluate
+from ir_measures import RR, Qrel, R, ScoredDoc, Success, iter_calc, nDCG
 from sklearn.metrics import label_ranking_average_precision_score, top_k_accuracy_score
 
 from rag_pilot.analysis.grades import Graded
@@ -40,26 +40,29 @@ def test_hits_and_mrr_equal_sklearns_measures_of_one_relevant_document(rankings)
 DOCS = st.sampled_from("abcdefghijklmnop")
 
 
-@pytest.mark.filterwarnings("ignore:.*unsafe cast from uint64")  # of numba, in ranx
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sets(DOCS, min_size=1, max_size=4), st.lists(DOCS, max_size=16)), min_size=1, max_size=8))
 @example([({"z"}, ["a", "b", "z"]), ({"a"}, ["z", "y", "a"])])
-def test_measures_equal_ranx_to_the_last_digit_on_the_list_as_shown(rows):
-    """Ranx orders by score, ties by its own rule: here the scores fall strictly, so that the list shown is judged."""
+def test_measures_equal_ir_measures_to_the_last_digit_on_the_list_as_shown(rows):
+    """It orders by score, ties by its own rule: here the scores fall strictly, so that the list shown is judged."""
     questions = [question(f"q{i}", min(docs), also=tuple(docs - {min(docs)})) for i, (docs, _) in enumerate(rows)]
     shown = {f"q{i}": ranking for i, (_, ranking) in enumerate(rows)}
     ours = retrieval(questions, shown, everywhere)
     once = {i: list(dict.fromkeys(ranking)) for i, ranking in shown.items()}
-    qrels = Qrels({q.id: dict.fromkeys(q.docs, 1) for q in questions})
-    run = Run({i: {doc: 1.0 - rank / 100 for rank, doc in enumerate(r)} or {"": 0.0} for i, r in once.items()})
-    evaluate(qrels, run, ["ndcg@10"])
-    assert list(ours.ndcg10.values) == [run.scores["ndcg@10"][q.id] for q in questions]
-    alone = retrieval(questions, once, everywhere)  # ranx knows no passages: documents shown once
-    evaluate(qrels, run, ["hit_rate@1", "hit_rate@5", "mrr", "recall@5"])
-    assert list(alone.hits(1).values()) == [run.scores["hit_rate@1"][q.id] == 1 for q in questions]
-    assert list(alone.hits(5).values()) == [run.scores["hit_rate@5"][q.id] == 1 for q in questions]
-    assert list(alone.mrr.values) == [run.scores["mrr"][q.id] for q in questions]
-    assert list(alone.recall5.values) == [run.scores["recall@5"][q.id] for q in questions]
+    alone = retrieval(questions, once, everywhere)  # an evaluator knows no passages: documents shown once
+    wanted = [Qrel(q.id, doc, 1) for q in questions for doc in q.docs]
+    run = [ScoredDoc(i, doc, -float(rank)) for i, r in once.items() for rank, doc in enumerate(r)]
+    measures = [Success @ 1, Success @ 5, RR, R @ 5, nDCG @ 10]
+    found = {(m.query_id, m.measure): m.value for m in iter_calc(measures, wanted, run)}
+
+    def theirs(measure):
+        return [found[q.id, measure] for q in questions]
+
+    assert list(alone.hits(1).values()) == [value == 1 for value in theirs(Success @ 1)]
+    assert list(alone.hits(5).values()) == [value == 1 for value in theirs(Success @ 5)]
+    assert list(alone.mrr.values) == theirs(RR)
+    assert list(alone.recall5.values) == theirs(R @ 5)
+    assert list(ours.ndcg10.values) == pytest.approx(theirs(nDCG @ 10), abs=1e-15)
     assert alone.ndcg10 == ours.ndcg10
 
 
