@@ -16,15 +16,13 @@ from typing import Any
 from .corpus.access import may_open
 from .corpus.question_file import QuestionFile
 from .errors import DataError
-from .files import append_jsonl, saving
+from .files import append_jsonl, read_jsonl, saving
 from .grading.labels import LabelStore
 from .grading.production import Served
 from .identity import fold, nearest
 from .pilot import Pilot
+from .records import FAILED_IN_USE
 from .review import draws
-
-SOURCE = "production"
-"""What `source` says of a question that joined the set like this."""
 
 
 @dataclass(frozen=True)
@@ -64,35 +62,51 @@ def adopt(pilot: Pilot, answer_id: str, expected: str = "", doc: str = "", answe
     was not read or is correct, where an answerable question lacks either or its asker may not open the document, and
     where a question of the set asks the same; then nothing is written.
     """
-    read = read_answers(pilot)
-    if answer_id not in read:
-        failed = ", ".join(id_ for id_, one in read.items() if one.failed and not one.known) or "none"
-        raise DataError(f"{answer_id!r} is no real answer that was read in a spot check; those that failed: {failed}")
-    one = read[answer_id]
-    if not one.failed:
-        raise DataError(f"{answer_id} was labelled correct by {one.annotator}; only answers that failed join the set")
-    if one.known:
-        raise DataError(f"{answer_id} repeats question {one.known!r} of the set; correct or complete that one")
-    if fault := _unfit(pilot, one.served, expected.strip(), doc, answerable):
-        raise DataError(f"{answer_id}: {fault}")
     order, questions = pilot.data / "order.jsonl", QuestionFile(pilot.data / "questions.jsonl")
-    with saving(order):
-        ids = pilot.order()
-        numbers = [int(m[1]) for id_ in questions.read() if (m := re.fullmatch(r"p(\d+)", id_))]
-        row: dict[str, Any] = {
-            "id": f"p{max(numbers, default=0) + 1:04d}",
-            "question": one.served.question,
-            "expected": expected.strip(),
-            "doc": doc or None,
-            "groups": sorted(one.served.groups - {pilot.everyone}),
-            "answerable": answerable,
-            "source": SOURCE,
-            "validated_by": one.annotator,
-            "added": date.today().isoformat(),
-        }
-        questions.add(row)
-        append_jsonl(order, {"position": len(ids) + 1, "id": row["id"]})
-    return str(row["id"])
+    with saving(order):  # from the first look on: two who adopt one answer must not both find it absent
+        read = read_answers(pilot)
+        if answer_id not in read:
+            failed = ", ".join(id_ for id_, one in read.items() if one.failed and not one.known) or "none"
+            raise DataError(
+                f"{answer_id!r} is no real answer that was read in a spot check; those that failed: {failed}"
+            )
+        one, rows = read[answer_id], questions.read()
+        ids = [str(row["id"]) for _, row in read_jsonl(order)]
+        if one.known and rows[one.known].get("source") == FAILED_IN_USE and one.known not in ids:
+            id_ = one.known  # adopted by a program that died before it wrote the order
+        else:
+            ids = pilot.order()
+            if fault := _refused(pilot, one, expected.strip(), doc, answerable):
+                raise DataError(f"{answer_id}{fault}")
+            numbers = [int(m[1]) for i in rows if (m := re.fullmatch(r"p(\d+)", i))]
+            id_ = f"p{max(numbers, default=0) + 1:04d}"
+            questions.add(_row(pilot, id_, one, expected.strip(), doc, answerable))
+        append_jsonl(order, {"position": len(ids) + 1, "id": id_})
+    return id_
+
+
+def _row(pilot: Pilot, id_: str, one: ReadAnswer, expected: str, doc: str, answerable: bool) -> dict[str, Any]:
+    return {
+        "id": id_,
+        "question": one.served.question,
+        "expected": expected,
+        "doc": doc or None,
+        "groups": sorted(one.served.groups - {pilot.everyone}),
+        "answerable": answerable,
+        "source": FAILED_IN_USE,
+        "validated_by": one.annotator,
+        "added": date.today().isoformat(),
+    }
+
+
+def _refused(pilot: Pilot, one: ReadAnswer, expected: str, doc: str, answerable: bool) -> str:
+    """Why an answer cannot join the set, as the end of a sentence that begins with its id; or empty."""
+    if not one.failed:
+        return f" was labelled correct by {one.annotator}; only answers that failed join the set"
+    if one.known:
+        return f" repeats question {one.known!r} of the set; correct or complete that one"
+    fault = _unfit(pilot, one.served, expected, doc, answerable)
+    return f": {fault}" if fault else ""
 
 
 def _known(rows: Mapping[str, Mapping[str, Any]], served: Served, everyone: str) -> str:

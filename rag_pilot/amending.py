@@ -154,7 +154,7 @@ def _proposed(result: Result) -> list[Amendment]:
     lines = read_records(path, Refusal.from_json) if path.exists() else []
     refused = {(line.question_id, line.field, line.document): line for line in lines}
     found = [_amendment(by_id[key[0]], *key[1:], labels, refused.get(key)) for key, labels in said.items()]
-    place = {id_: n for n, id_ in enumerate(result.order)}
+    place = {id_: n for n, id_ in enumerate(result.listed)}
     return sorted(found, key=lambda a: (place.get(a.question_id, len(place)), a.field, a.document))
 
 

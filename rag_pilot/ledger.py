@@ -129,7 +129,7 @@ class Ledger:
         self._check_content(change)
         before_names = planned_on(self.lines(), name)
         before = self.result(before_names)
-        answerable = len(before.retrieval.ranks) if change.measure == "hit5" else len(before.questions)
+        answerable = len(before.ranks) if change.measure == "hit5" else len(before.questions)
         at_level = self._level(name)
         decided, config = self._decided(name), self.pilot.config(self.variant((*before_names, name)))
         if config == self.pilot.config(self.variant(before_names)):

@@ -52,7 +52,7 @@ class Failure:
 def failures(result: Result, label: str | None = None) -> list[Failure]:
     """Every bad answer (or those with one label), in the order of reading; text only where readers may see it."""
     by_id = {q.id: q for q in result.questions}
-    wanted = [i for i in result.order if i in result.causes and label in (None, result.graded[i].label)]
+    wanted = [i for i in result.listed if i in result.causes and label in (None, result.graded[i].label)]
     return [_failure(result, by_id[i]) for i in wanted]
 
 
@@ -77,7 +77,7 @@ def _failure(result: Result, question: Question) -> Failure:
 def items(result: Result) -> list[Item]:
     """The answers that the expert reads, blind: no judge's label, no retriever's name, no rank."""
     by_id = {q.id: q for q in result.questions}
-    return [_item(result, by_id[i], result.order.index(i) + 1) for i in result.to_read]
+    return [_item(result, by_id[i], result.listed.index(i) + 1) for i in result.to_read]
 
 
 def changed_items(tried: Sequence[Tried], ledger: Ledger | None = None) -> list[Item]:
@@ -154,7 +154,7 @@ def _item(result: Result, question: Question, position: int | None) -> Item:
         doc_updated=document.updated if document else "",
         doc_groups=document.groups if document else frozenset({result.pilot.everyone}),
         position=position,
-        needs=() if document else askers_only(question),
+        needs=askers_only(question) if question.adopted or not document else (),
     )
 
 

@@ -196,6 +196,10 @@ class Hit(Record):
         return cls(Passage.of({"groups": (), **chunk, "id": id_}, number), similarity, score, ranks)
 
 
+FAILED_IN_USE = "failed in use"
+"""The source of a question that joined the set because its answer failed in use (see `adopting.py`)."""
+
+
 @dataclass(frozen=True)
 class Question(Record):
     """One question of the test set; `groups` are the asker's, `doc` and `also` the documents that answer it."""
@@ -210,7 +214,7 @@ class Question(Record):
     lang: str = ""
     also: tuple[str, ...] = ()
     quote: str = ""  # the words of the passage that hold the answer
-    source: str = ""  # ticket, chat, search-log, mail
+    source: str = ""  # ticket, chat, search-log, mail, or FAILED_IN_USE
     validated_by: str = ""
     added: str = ""  # ISO date when it joined a living set
     amendments: tuple[Mapping[str, Any], ...] = ()  # {"field", "old", "date", "author", "why"}, oldest first
@@ -220,6 +224,11 @@ class Question(Record):
         """As any record, with `groups` also where there are none (nobody should guess), `asked` only where it tells."""
         row = {**super().as_json(), "groups": sorted(self.groups)}
         return {name: value for name, value in row.items() if (name, value) != ("asked", 1)}
+
+    @property
+    def adopted(self) -> bool:
+        """Whether it joined the set because its answer failed in use: no share of all questions may count it."""
+        return self.source == FAILED_IN_USE
 
     @property
     def docs(self) -> frozenset[str]:

@@ -15,10 +15,10 @@ from .analysis.causes import Cause, Facts, Pareto, causes, pareto
 from .analysis.cost import Spending, spending
 from .analysis.decision import LABELS_NEEDED, Criterion, Decision, Judgement, acceptance, can_show, decide
 from .analysis.grades import ExpertLabels, Graded, expert_labels, judge_label, settle
-from .analysis.headline import Estimate, Headline, headline, withheld
+from .analysis.headline import Estimate, Headline, beside, headline, withheld
 from .analysis.latency import StageTime, stage_times
 from .analysis.measures import FourWay, Leaks, Retrieval, four_way, label_shares, leaks, retrieval
-from .analysis.sample import Sample, first_that_need_a_person, read_so_far, up_to_read
+from .analysis.sample import Sample, first_that_need_a_person, needs_person, read_so_far, up_to_read
 from .analysis.segments import Key, Records, Row, Segment, by_segment, keys, rows
 from .analysis.shares import Share
 from .analysis.threshold import Sweep, scored_answers, sweep
@@ -52,6 +52,7 @@ class Result:
         self.retriever = retriever or built.index  # what was asked
         self.settings: Settings = pilot.settings
         self.questions: Sequence[Question] = run.questions
+        self.drawn = [q for q in run.questions if not q.adopted]  # what every share is over; never chosen by outcome
         self.documents: Mapping[str, Document] = {d.id: d for d in built.documents.documents}
 
     @cached_property
@@ -63,8 +64,14 @@ class Result:
 
     @cached_property
     def order(self) -> list[str]:
-        """The seeded order in which answers are read; questions that joined the set after this run are not in it."""
-        return [i for i in self.pilot.order() if i in self.by_id]
+        """The seeded order in which answers to the drawn questions are read; not those that joined after this run."""
+        drawn = {q.id for q in self.drawn}
+        return [i for i in self.pilot.order() if i in drawn]
+
+    @property
+    def listed(self) -> list[str]:
+        """All questions as lists show them: in the order of reading, then those that joined because they failed."""
+        return [*self.order, *(q.id for q in self.questions if q.adopted)]
 
     @cached_property
     def all_labels(self) -> list[Label]:
@@ -79,7 +86,7 @@ class Result:
 
     @cached_property
     def _need_a_person(self) -> list[str]:
-        return first_that_need_a_person(self.order, self.questions, self.run.answers, len(self.questions))
+        return first_that_need_a_person(self.order, self.drawn, self.run.answers, len(self.drawn))
 
     @property
     def first_to_read(self) -> list[str]:
@@ -88,14 +95,15 @@ class Result:
 
     @cached_property
     def to_read(self) -> list[str]:
-        """The sample, and the next answers of the order where the judge's test asks for them."""
+        """The sample, the next answers of the order where the judge's test asks for them, and what joined since."""
         tested = set(self._test_the_judge[: self.gate.asks])
-        return [i for n, i in enumerate(self._need_a_person) if n < self.settings.pilot.labels or i in tested]
+        wanted = [i for n, i in enumerate(self._need_a_person) if n < self.settings.pilot.labels or i in tested]
+        return wanted + [q.id for q in self.questions if q.adopted and needs_person(q, self.run.answers[q.id])]
 
     @cached_property
     def sample(self) -> Sample:
         """How far the expert has read down the order."""
-        return read_so_far(self.order, self.questions, self.run.answers, self.expert.current)
+        return read_so_far(self.order, self.drawn, self.run.answers, self.expert.current)
 
     @property
     def labelled(self) -> tuple[int, int]:
@@ -171,14 +179,15 @@ class Result:
         """
         read_by = {self.expert.current[i].annotator for i in self.sample.read}
         found = headline(
-            self.questions,
+            self.drawn,
             self.run.answers,
             self.order,
             self.expert.current,
             self.verdicts,
             " and ".join(sorted(read_by)) or self.settings.pilot.annotator,
         )
-        return withheld(found, len(self.first_to_read), list(self.closed.values())) if self.closed else found
+        found = withheld(found, len(self.first_to_read), list(self.closed.values())) if self.closed else found
+        return beside(found, [self.graded[q.id] for q in self.questions if q.adopted])
 
     @cached_property
     def closed(self) -> dict[str, str]:
@@ -192,7 +201,8 @@ class Result:
         question, answer = self.by_id[question_id], self.run.answers[question_id]
         shown = [self.built.groups.get(hit["id"], frozenset()) for hit in answer.hits]
         document = self.documents.get(question.doc or "")
-        shown += [document.groups] if document else askers_only(question)
+        shown += [document.groups] if document else []
+        shown += askers_only(question) if question.adopted or not document else []
         return [may_open for may_open in shown if not may_open & groups]
 
     @cached_property
@@ -205,7 +215,7 @@ class Result:
     @property
     def label_shares(self) -> dict[str, Share]:
         """The share of each label among the answers that have one."""
-        return label_shares(self.graded)
+        return label_shares({q.id: self.graded[q.id] for q in self.drawn})
 
     @cached_property
     def counted(self) -> dict[str, Graded]:
@@ -215,7 +225,7 @@ class Result:
         the set, and a person only the first answers of the order: what stands in it up to the last answer read counts.
         """
         if self.gate.passed or self.sample.waiting is None:
-            return self.graded
+            return {q.id: self.graded[q.id] for q in self.drawn}
         return {i: self.graded[i] for i in up_to_read(self.order, self.sample, len(self.sample.read))}
 
     # -- retrieval -----------------------------------------------------------------------------------------------------
@@ -227,7 +237,12 @@ class Result:
     @cached_property
     def retrieval(self) -> Retrieval:
         """Hit@1, Hit@5, MRR and recall@5 of what was shown."""
-        return retrieval(self.questions, self.rankings, self.may_open)
+        return retrieval(self.drawn, self.rankings, self.may_open)
+
+    @cached_property
+    def ranks(self) -> Mapping[str, int | None]:
+        """The place of the right document for every question, also those that joined because they failed."""
+        return retrieval(self.questions, self.rankings, self.may_open).ranks
 
     @cached_property
     def rankings(self) -> dict[str, list[str]]:
@@ -277,7 +292,7 @@ class Result:
     @property
     def four_way(self) -> FourWay:
         """Answered or declined, by whether the documents can answer."""
-        return four_way(self.questions, self.run.answers)
+        return four_way(self.drawn, self.run.answers)
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 
@@ -305,12 +320,12 @@ class Result:
 
     def measures_by(self, segment: str, *, scored: bool = False) -> list[Row]:
         """All measures of all questions, then of each part of them."""
-        return rows(self.questions, self._key(segment), self.records(scored=scored))
+        return rows(self.drawn, self._key(segment), self.records(scored=scored))
 
     def hits_by(self, segment: str) -> list[Segment]:
         """Hit@5 of each part."""
         key = self._key(segment)
-        return by_segment(self.questions, key, lambda q: retrieval(q, self.rankings, self.may_open).hit5)
+        return by_segment(self.drawn, key, lambda q: retrieval(q, self.rankings, self.may_open).hit5)
 
     @cached_property
     def laid_over(self) -> dict[str, str]:
@@ -348,7 +363,7 @@ class Result:
     def pareto(self) -> Pareto:
         """The causes of the bad answers among what counts, largest first."""
         found = {i: cause for i, cause in self.causes.items() if i in self.counted}
-        first = len(self.counted) if len(self.counted) < len(self.graded) else None
+        first = len(self.counted) if len(self.counted) < len(self.drawn) else None
         return pareto(found, self.counted, self.order, first)
 
     # -- what a reader may see -----------------------------------------------------------------------------------------
@@ -365,7 +380,7 @@ class Result:
         needed = [self.documents[d].groups for d in sorted(question.docs) if d in self.documents]
         needed += [self.built.groups.get(h["id"], frozenset()) for h in answer.hits]
         closed = [groups for groups in needed if not groups & readers]
-        own = () if question.docs & self.documents.keys() else askers_only(question)
+        own = () if question.docs & self.documents.keys() and not question.adopted else askers_only(question)
         return groups_said([*closed, *(groups for groups in own if not groups & readers)])
 
     # -- week 2 --------------------------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ def places(before: Result, after: Result) -> tuple[dict[str, int | None], dict[s
     asked, lost = compared(before, after), failed(before, after)
 
     def side(result: Result) -> dict[str, int | None]:
-        return {i: result.retrieval.ranks.get(i) for i in result.run.answers if i in asked and i not in lost}
+        return {i: result.ranks.get(i) for i in result.run.answers if i in asked and i not in lost}
 
     return side(before), side(after)
 

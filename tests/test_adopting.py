@@ -1,6 +1,7 @@
 """The living set: failed answers of production join it with date, groups and the expert's word, and nothing moves."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -12,14 +13,19 @@ from tiny import run_and_label, tiny_pilot
 from rag_pilot.__main__ import main
 from rag_pilot.adopting import adopt
 from rag_pilot.analysis.comparison import compare
+from rag_pilot.corpus.question_file import QuestionFile
 from rag_pilot.errors import DataError
 from rag_pilot.files import append_jsonl, read_jsonl
+from rag_pilot.grading.desk import Desk
+from rag_pilot.grading.form_parts import texts
 from rag_pilot.grading.production import read_production
 from rag_pilot.ledger import Ledger
 from rag_pilot.pilot import Pilot
+from rag_pilot.reading import items
 from rag_pilot.records import Label
 from rag_pilot.review import draw_from_file
 from rag_pilot.stored import stored_result
+from rag_pilot.two_runs import hits
 
 REAL = (
     # id, question, groups of the asker, what Maud said of the answer
@@ -79,7 +85,7 @@ def test_a_failed_answer_joins_with_date_groups_and_the_experts_word_last_in_the
         "doc": "travel",
         "groups": [],
         "answerable": True,
-        "source": "production",
+        "source": "failed in use",
         "validated_by": "Maud",
         "added": date.today().isoformat(),
     }
@@ -92,8 +98,7 @@ def test_runs_from_before_and_after_are_both_opened_and_say_which_question_is_ne
     adopt(living.pilot, "real.jsonl:r1", "Yes, on form T-7.", "travel")
     after = Ledger(Pilot.open("tiny", living.pilot.data.parents[1])).result()
     old, new = stored_result(living.pilot, living.run), stored_result(living.pilot, after.run.id)
-    assert (old.headline.asked, new.headline.asked) == (6, 7)
-    assert compare(old.retrieval.hits(5), new.retrieval.hits(5), 0.05).only_after == ("p0001",)
+    assert compare(*hits(old, new, 5), 0.05).only_after == ("p0001",)
     assert (old.by_id.get("p0001"), new.by_id["p0001"].added) == (None, date.today().isoformat())
 
 
@@ -116,6 +121,63 @@ def test_what_may_not_join_is_refused_and_nothing_is_written(living, answer, giv
     with pytest.raises(DataError, match=said):
         adopt(living.pilot, answer, **given)
     assert living.files == before
+
+
+def test_what_joined_for_having_failed_is_in_no_share_and_is_counted_beside_them(living):
+    before = Ledger(living.pilot).result()
+    adopt(living.pilot, "real.jsonl:r1", "Yes, on form T-7.", "travel")
+    adopt(living.pilot, "real.jsonl:r5", answerable=False)
+    pilot = Pilot.open("tiny", living.pilot.data.parents[1])
+    after = Ledger(pilot).result()
+    same = (
+        lambda r: (r.headline.asked, r.headline.correct, r.retrieval.hit5, r.label_shares, r.four_way, r.labelled),
+        lambda r: ([r.judgements(), r.pareto, r.threshold(), r.gate], r.measures_by("source"), r.first_to_read),
+    )
+    assert [of(after) for of in same] == [of(before) for of in same]
+    assert after.headline.words.endswith(
+        "2 more questions joined the set for having failed in use: 1 correct now, 1 not graded; in no share."
+    )
+    assert after.to_read == [*before.to_read, "p0001"]  # after the sample; the other one declines, which a rule labels
+    assert after.leaking.n == 8 and {"p0001", "p0002"} <= after.ranks.keys() | after.graded.keys()
+
+
+def test_the_words_of_a_real_asker_are_shown_to_nobody_without_all_her_groups(living):
+    adopt(living.pilot, "real.jsonl:r2", "25 days", "leave")  # hr's words, a document that all may open
+    pilot = Pilot.open("tiny", living.pilot.data.parents[1])
+    result = Ledger(pilot).result()
+    assert "hr" in result.hidden("p0001") and pilot.readers == {"all-staff"}
+    assert "hr" in " ".join(
+        str(groups) for groups in next(item for item in items(result) if item.question_id == "p0001").needs
+    )
+    desk = Desk(
+        QuestionFile(pilot.data / "questions.jsonl"),
+        lambda: pilot.documents().documents,
+        pilot.readers,
+        "all-staff",
+        texts("en"),
+    )
+    assert desk.hidden["p0001"] == "hr"
+
+
+def test_two_who_adopt_one_answer_at_once_adopt_it_once(living):
+    def go(_):
+        try:
+            return adopt(Pilot.open("tiny", living.pilot.data.parents[1]), "real.jsonl:r5", answerable=False)
+        except DataError as fault:
+            return str(fault)
+
+    with ThreadPoolExecutor(4) as pool:
+        said = sorted(pool.map(go, range(4)))
+    assert said[0] == "p0001" and all("repeats question 'p0001'" in other for other in said[1:])
+
+
+def test_one_who_died_before_the_order_was_written_finishes_when_asked_again(living):
+    before, order = living.pilot.order(), living.pilot.data / "order.jsonl"
+    held = order.read_bytes()
+    adopt(living.pilot, "real.jsonl:r5", answerable=False)
+    order.write_bytes(held)  # as it lies there if the second write never came
+    assert adopt(Pilot.open("tiny", living.pilot.data.parents[1]), "real.jsonl:r5", answerable=False) == "p0001"
+    assert living.pilot.order() == [*before, "p0001"] and len(living.questions) == 7
 
 
 def test_the_same_question_joins_once_and_that_of_another_asker_beside_it(living):

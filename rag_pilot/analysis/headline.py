@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..records import Answer, Label, Question, Verdict
-from .grades import judge_label, scored, settle
+from .grades import Graded, judge_label, scored, settle
 from .intervals import Interval, wilson
 from .sample import needs_person, read_so_far
 from .shares import COUNTS_ONLY_UNDER, Share, percent, share_of
@@ -200,6 +200,16 @@ def withheld(found: Headline, sample: int, needed: Sequence[str]) -> Headline:
         ' in notebook 05 open expert_form(result, annotator="her name", groups=[...]) for such a person.'
     )
     return replace(found, correct=None, wrong=None, declined=None, partly=None, excess=0.0, words=words)
+
+
+def beside(found: Headline, adopted: Sequence[Graded]) -> Headline:
+    """A headline that says what became of questions that are in none of its shares: they joined because they failed."""
+    if not adopted:
+        return found
+    right, unread = sum(g.label == "correct" for g in adopted), sum(g.label is None for g in adopted)
+    joined = "1 more question" if len(adopted) == 1 else f"{len(adopted)} more questions"
+    words = f" {joined} joined the set for having failed in use: {right} correct now, {unread} not graded; in no share."
+    return replace(found, words=found.words + words)
 
 
 def _refusal(unreadable: int, asked: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..corpus.access import may_open
 from ..corpus.question_file import QuestionFile
-from ..records import Document
+from ..records import FAILED_IN_USE, Document
 from .draft import Draft, quote_fault, reasons
 from .form_parts import Texts
 from .items import Groups
@@ -71,7 +71,13 @@ class Desk:
         return sorted({row["category"] for row in self.rows.values() if row.get("category")})
 
     def _missing(self, row: Mapping[str, Any]) -> str | None:
-        """The groups of which one would show a question; None where all its documents are open to the author."""
+        """The groups that would show a question; None where all its documents are open to the author.
+
+        Of a real question all its asker's groups are needed, as where its answer was re-read.
+        """
+        asker = frozenset(row.get("groups") or ()) if row.get("source") == FAILED_IN_USE else frozenset()
+        if not asker <= self.groups:
+            return " + ".join(sorted(asker))
         for doc in filter(None, (row.get("doc"), *(row.get("also") or ()))):
             groups = self.documents[doc].groups if doc in self.documents else frozenset()
             if not may_open(groups, self.groups):

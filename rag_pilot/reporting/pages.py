@@ -85,8 +85,8 @@ def stamp(result: Result) -> Stamp:
 
 def limits(result: Result) -> tuple[str, ...]:
     """What the numbers of a run cannot support, the weightiest first."""
-    n = len(result.questions)
-    none = sum(not q.answerable for q in result.questions)
+    n = len(result.drawn)
+    none = sum(not q.answerable for q in result.drawn)
     return (
         f"They speak of questions like these {n} ({percent(none / n) if n else 0} % unanswerable, this mix of topics): "
         "others can come out worse, above all those that did not serve to mend the system.",

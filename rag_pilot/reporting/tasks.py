@@ -39,7 +39,7 @@ def owners_tasks(result: Result) -> list[Task]:
     by_id = {q.id: q for q in result.questions}
     found: dict[str, list[tuple[str, str]]] = {}
     details: dict[str, dict[str, None]] = {}
-    for i in result.order:
+    for i in result.listed:
         cause = result.causes.get(i)
         if cause is None or cause.name != "missing_or_stale":
             continue

@@ -113,7 +113,7 @@ def similarities(result: Result) -> Html:
     names = ("document found", "document missed", "unanswerable")
     groups: dict[str, list[float]] = {name: [] for name in names}
     without = 0
-    for question in result.questions:
+    for question in result.drawn:
         ranks = result.retrieval.ranks
         if question.answerable and question.id not in ranks:
             without += 1

@@ -28,8 +28,9 @@ def stamp(result: Result) -> Html:
             ", ".join(info.get("models") or ()) or f"{result.settings.answer.kind} answerer, no model named",
         ),
     ]
+    like = f"questions like these {len(result.drawn)}, in this mix"
     limits = [
-        f"They speak of questions like these {n}, in this mix. Other people's questions can come out differently.",
+        f"They speak of {like}. Other people's questions can come out differently.",
         "Small differences between categories, languages or runs may be chance: look at the intervals.",
     ]
     if labelled < wanted:

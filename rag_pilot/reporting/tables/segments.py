@@ -34,7 +34,7 @@ def segments(result: Result) -> Html:
             _of_parts("What the answers rest on", NAMES, rows),
         ]
 
-    unread = len(result.graded) - len(result.counted)
+    unread = len(result.drawn) - len(result.counted)
     read = f"Labels are over the first {len(result.counted)} questions of the order, read up to there; the others are "
     return section(
         note(f"{read}“{UNREAD}”, and the judge is not admitted.") if unread else None,

@@ -142,7 +142,7 @@ def _said(answer: Answer) -> str:
 
 def _stood(result: Result, question_id: str, measure: str) -> str:
     if measure == "hit5":
-        rank = result.retrieval.ranks.get(question_id)
+        rank = result.ranks.get(question_id)
         return f"place {rank}" if rank else "not among those shown"
     graded = result.graded.get(question_id)
     return f"{graded.label} (by {graded.by})" if graded and graded.label else "not graded"
