@@ -201,8 +201,7 @@ class Result:
         question, answer = self.by_id[question_id], self.run.answers[question_id]
         shown = [self.built.groups.get(hit["id"], frozenset()) for hit in answer.hits]
         document = self.documents.get(question.doc or "")
-        shown += [document.groups] if document else []
-        shown += askers_only(question) if question.adopted or not document else []
+        shown += [document.groups] if document else askers_only(question)
         return [may_open for may_open in shown if not may_open & groups]
 
     @cached_property

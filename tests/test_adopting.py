@@ -35,6 +35,7 @@ REAL = (
     ("r4", "how many  days of ANNUAL leave a year?", ["all-staff"], "partly"),  # q1 of the set, folded
     ("r5", "Who mends the lift?", ["all-staff"], "wrong"),
     ("r6", "what does band 7 pay?", ["all-staff"], "declined"),  # q3 is hr's: of another asker another question
+    ("r7", "On which form may Jane Roe claim a taxi?", ["all-staff", "hr"], "wrong"),
 )
 
 
@@ -54,7 +55,7 @@ class Living:
 
 @pytest.fixture
 def living(tmp_path: Path) -> Living:
-    """A pilot with a run and its labels, and six real answers that hr's Maud has re-read."""
+    """A pilot with a run and its labels, and seven real answers that hr's Maud has re-read."""
     pilot = tiny_pilot(tmp_path)
     path = pilot.data / "pilot.toml"
     told = path.read_text(encoding="utf-8").replace("[pilot]", '[pilot]\nannotator_groups = ["hr"]')
@@ -113,7 +114,7 @@ def test_runs_from_before_and_after_are_both_opened_and_say_which_question_is_ne
         ("real.jsonl:r1", {"doc": "travel", "answerable": False}, "its asker may open 'travel'"),
         ("real.jsonl:r3", {"expected": "25 days", "doc": "leave"}, "was labelled correct by Maud"),
         ("real.jsonl:r4", {"expected": "25 days", "doc": "leave"}, "repeats question 'q1' of the set"),
-        ("real.jsonl:r9", {}, "those that failed: (real.jsonl:r[1256](, )?){4}$"),
+        ("real.jsonl:r9", {}, "those that failed: (real.jsonl:r[12567](, )?){5}$"),
     ],
 )
 def test_what_may_not_join_is_refused_and_nothing_is_written(living, answer, given, said):
@@ -142,20 +143,15 @@ def test_what_joined_for_having_failed_is_in_no_share_and_is_counted_beside_them
 
 
 def test_the_words_of_a_real_asker_are_shown_to_nobody_without_all_her_groups(living):
-    adopt(living.pilot, "real.jsonl:r2", "25 days", "leave")  # hr's words, a document that all may open
+    adopt(living.pilot, "real.jsonl:r7", "On form T-7.", "travel")  # hr's words; all may open the document
     pilot = Pilot.open("tiny", living.pilot.data.parents[1])
     result = Ledger(pilot).result()
-    assert "hr" in result.hidden("p0001") and pilot.readers == {"all-staff"}
-    assert "hr" in " ".join(
-        str(groups) for groups in next(item for item in items(result) if item.question_id == "p0001").needs
-    )
-    desk = Desk(
-        QuestionFile(pilot.data / "questions.jsonl"),
-        lambda: pilot.documents().documents,
-        pilot.readers,
-        "all-staff",
-        texts("en"),
-    )
+    assert {hit["doc"] for hit in result.run.answers["p0001"].hits} == {"travel"} and pilot.readers == {"all-staff"}
+    assert result.hidden("p0001") == "hr"
+    item = next(item for item in items(result) if item.question_id == "p0001")
+    assert frozenset({"hr"}) in item.needs
+    file = QuestionFile(pilot.data / "questions.jsonl")
+    desk = Desk(file, lambda: pilot.documents().documents, pilot.readers, "all-staff", texts("en"))
     assert desk.hidden["p0001"] == "hr"
 
 
@@ -203,7 +199,7 @@ def test_the_command_lists_what_failed_and_takes_one_in(living, monkeypatch, cap
     assert "real.jsonl:r1 joined the set as p0001, last in the order" in capsys.readouterr().out
     assert main(["adopt", "tiny"]) == 0
     listed = capsys.readouterr().out
-    assert listed.startswith("5 of 6 real answers that were read failed")
+    assert listed.startswith("6 of 7 real answers that were read failed")
     assert "real.jsonl:r1: wrong, in the set as p0001: May I take a taxi?\n    Maud: On form T-7 alone.\n" in listed
     assert "real.jsonl:r4: partly, in the set as q1" in listed and "r5: wrong, not in the set: Who mends" in listed
     assert refused(rag_pilot(Path.cwd(), "adopt", "tiny", "real.jsonl:r5"), "needs what the expert says is right")
