@@ -21,6 +21,7 @@ from .forecast import Forecast, forecast
 from .identity import fingerprint
 from .pilot import Pilot
 from .results import Result
+from .runs import AGAIN
 from .settings import Change
 from .two_runs import RetrievalChange, correct, failed, flips, hits, judged, retrieval_change, unchanged
 
@@ -205,7 +206,7 @@ class Ledger:
             return {name: planned[name] for name in NOISE if name in planned}
         if change.measure != "correct" or self.again is None:
             return {}
-        second = Result(self.pilot, self.pilot.run("baseline-again", self.again), self.pilot.build(self.again))
+        second = Result(self.pilot, self.pilot.run(AGAIN, self.again), self.pilot.build(self.again))
         found = flips(self.result(()), second)
         return dict(zip(NOISE, (found.flips, found.n, found.ungraded, found.failed), strict=True))
 
@@ -259,12 +260,16 @@ class Ledger:
         return line if line and line["verdict"] != "not decided" else None
 
     def _level(self, name: str) -> float:
-        """The level fixed when the change was first planned; one that is not decided yet keeps its share reserved."""
+        """The level fixed when the change was first planned; every other change planned before keeps its share.
+
+        One without a verdict yet (a person has to read, its model was missing, its run leaked) may still be tested.
+        """
         if planned := self._planned(name):
             return float(planned["level"])
-        prior = [line["verdict"] for line in self.verdicts().values()]
-        reserved = ["not shown" if verdict == "not decided" else verdict for verdict in prior]
-        return level(self.pilot.settings.pilot.changes_planned, reserved)
+        begun = dict.fromkeys(line["name"] for line in self.lines() if line["event"] == "planned")
+        kept = set(self.kept())
+        prior = ["kept" if other in kept else "not shown" for other in begun]
+        return level(self.pilot.settings.pilot.changes_planned, prior)
 
     def _note(self, event: str, entry: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         """Append a line, unless the same one stands there: then that one is returned."""

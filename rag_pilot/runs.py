@@ -19,6 +19,9 @@ from .errors import DataError, StaleError
 from .files import cut_half_line, dumps, read_records, read_text, write_text
 from .records import Answer, Question, Verdict
 
+AGAIN = "baseline-again"
+"""What a run is called that asks the baseline a second time, to see what a model varies by itself."""
+
 
 @dataclass(frozen=True)
 class Run:

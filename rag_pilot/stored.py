@@ -9,7 +9,7 @@ from .errors import DataError
 from .examples import FOLDER
 from .pilot import Pilot
 from .results import Result
-from .runs import Run, open_run
+from .runs import AGAIN, Run, open_run
 
 
 def stored_runs(pilot: Pilot) -> dict[str, Path]:
@@ -21,10 +21,11 @@ def stored_runs(pilot: Pilot) -> dict[str, Path]:
 def stored_result(pilot: Pilot, name: str | None = None) -> Result:
     """A run by its folder's name (None: the latest), with its index; DataError where there is none.
 
-    An example run is the latest only where the pilot has none of its own.
+    An example run is the latest only where the pilot has none of its own, a second asking of the baseline never.
     """
     known = stored_runs(pilot)
-    asked = [f for f in known.values() if f.is_relative_to(pilot.results)] or known.values()
+    once = [f for f in known.values() if f"-{AGAIN}-" not in f.name]
+    asked = [f for f in once if f.is_relative_to(pilot.results)] or once
     latest = max(asked, key=lambda f: (f / "run.json").stat().st_mtime).name if asked else ""
     if (name or latest) not in known:
         listed = ", ".join(known) or "none yet: `rag-pilot run` makes one"

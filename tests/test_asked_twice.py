@@ -1,5 +1,6 @@
 """What a model's answers vary by themselves, measured before the first change of answers is planned."""
 
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from rag_pilot.errors import RunStoppedError
 from rag_pilot.ledger import Ledger
 from rag_pilot.pilot import Pilot
 from rag_pilot.reporting import tables
+from rag_pilot.stored import stored_result
 
 CHANGE = """
 [[change]]
@@ -135,3 +137,12 @@ def test_a_second_asking_that_was_stopped_goes_on_where_it_stopped(endpoint: End
     saying.stops_at = 0
     found = ledger(root).attempt("mended")
     assert found.planned["asked_twice"] == 6 and max(saying.asked.values()) == 2
+
+
+def test_the_second_asking_is_never_the_latest_run(root, endpoint):
+    endpoint.decide = Saying()
+    first = ledger(root).attempt("mended")
+    pilot = ledger(root).pilot
+    again = next(path for path in (pilot.results / "runs").glob("*-baseline-again-*/run.json"))
+    os.utime(again, (2e9, 2e9))
+    assert stored_result(pilot).run.id == first.after.run.id

@@ -10,7 +10,8 @@ import pytest
 from bs4 import BeautifulSoup
 from tiny import SECRET, run_and_label, tiny_pilot
 
-from rag_pilot.errors import DataError, StaleError
+from rag_pilot.analysis.comparison import SpentLevelError
+from rag_pilot.errors import DataError, ModelError, StaleError
 from rag_pilot.files import append_jsonl
 from rag_pilot.grading.form import LabelForm
 from rag_pilot.grading.labels import LabelStore
@@ -96,6 +97,19 @@ def test_once_read_it_counts_at_the_level_fixed_before(pilot):
 def test_an_undecided_change_keeps_its_share_of_the_level(pilot):
     Ledger(pilot).attempt("mended")
     assert Ledger(pilot).attempt("glossary").comparison.level == pytest.approx(0.025)
+
+
+def test_a_change_that_is_planned_and_has_no_verdict_yet_keeps_its_share_of_the_level(pilot):
+    path = pilot.data / "pilot.toml"
+    missing = '[[change]]\nname = "folder"\ncause = "not_retrieved"\nhypothesis = "h"\nmeasure = "hit5"\n'
+    missing += 'set = { "retrieval.method" = "hybrid", "retrieval.embedding" = "/no/such/model" }\n'
+    path.write_text(path.read_text(encoding="utf-8") + missing, encoding="utf-8")
+    ledger = Ledger(Pilot.open("tiny", pilot.data.parents[1]))
+    with pytest.raises(ModelError):
+        ledger.attempt("folder")
+    assert ledger.attempt("mended").comparison.level == pytest.approx(0.025)
+    with pytest.raises(SpentLevelError):  # two are planned; the model may still come, and its change be tested
+        ledger.attempt("glossary")
 
 
 def test_all_changes_are_tried_in_order_and_a_missing_model_is_said(pilot):
