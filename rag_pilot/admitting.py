@@ -114,8 +114,8 @@ class JudgeTest:
         if stands and not (now and now.state == "failed" and len(taken) == stands.look):
             return self._failed_before(stands, now)
         if now and waits and len(taken) == 1 and (1 in self.failed or not now.passed):
-            first = self.failed.get(1)
-            told = f"On {first.date}: {first.agreed} of {first.n} labels agreed." if first else now.words
+            first = self.failed.get(1) if now.passed else None
+            told = f"failed on {first.date}, {first.agreed} of {first.n}." if first else now.words
             words = (
                 f"First look: {told} {self.second}. It is taken when {len(both)} answers are read; "
                 f"{sum(i in read for i in both)} are. {UNTIL_THEN}{_waiting(both, read, closed)}"
@@ -139,12 +139,11 @@ class JudgeTest:
     def _untested(
         self, asked: Sequence[str], read: Mapping[str, Pair], changed: bool, closed: Callable[[str], str]
     ) -> str:
+        earlier = "An earlier judge was tested on the answers before these" if changed else ""
         if not asked:
-            why = "The judge was changed after a test" if changed else "The judge was not tested"
-            return f"{why}, and no further answer of the order is left to test it on. {EXPERT_ONLY}"
+            return f"{earlier or 'The judge was not tested'}: no further answer of the order is left. {EXPERT_ONLY}"
         told = (
-            f"The judge was changed after it was tested on these answers: read the next {len(asked)} of the order to "
-            "confirm it"
+            f"{earlier}, so this one is tested on the next {len(asked)} of the order, when all of them are read"
             if changed
             else f"The judge is tested once, when all {len(asked)} answers that test it are read"
         )

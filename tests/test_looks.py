@@ -332,7 +332,9 @@ def test_a_first_look_that_failed_is_not_corrected_into_a_pass_the_second_decide
     bare = result_of(root)
     relabel(bare, bare._need_a_person[:LOOK])
     waiting = result_of(root).gate
-    assert waiting.state == NOT_READ and f"0 of {LOOK} labels agreed" in waiting.words
+    assert (
+        waiting.state == NOT_READ and f"First look: failed on {record(root)[0]['date']}, 0 of {LOOK}." in waiting.words
+    )
     read(bare, LOOK, 2 * LOOK)
     second = result_of(root).gate
     assert second.passed and second.n == 2 * LOOK
@@ -433,7 +435,10 @@ def test_another_judge_is_tested_on_answers_on_which_none_was_before(root, agree
     first = result_of(root).gate.state
     mended = judged_by(root, "fitted")
     assert mended.gate.state == NOT_READ
-    assert f"changed after it was tested on these answers: read the next {LOOK}" in mended.gate.words
+    assert (
+        f"An earlier judge was tested on the answers before these, so this one is tested on the next {LOOK}"
+        in mended.gate.words
+    )
     assert mended.to_read == mended._need_a_person[: 2 * LOOK] and len(mended.graded) == len(mended.questions)
     assert not any(g.by == "judge" for g in mended.graded.values())
     read(mended, LOOK, 2 * LOOK)
@@ -444,6 +449,38 @@ def test_another_judge_is_tested_on_answers_on_which_none_was_before(root, agree
     assert len(record(root)) == 2
 
 
+def test_a_fitted_judge_that_waits_for_its_test_shows_no_agreement_of_nothing(root):
+    change_setting(root, f"labels = {LOOK}", "labels = 30")
+    read(result_of(root), 0, 30)
+    assert result_of(root).gate.passed
+    waiting = judged_by(root, "fitted")
+    assert waiting.fitted and not waiting.fitted.why and waiting.gate.n == 0
+    assert "fitted to 30 labels" in tables.judge_in_use(waiting) and "Agrees" not in tables.judge_in_use(waiting)
+    read(waiting, 30, 60)
+    found = judged_by(root, "fitted")
+    page = tables.judge_in_use(found)
+    assert f"{found.gate.agreed} of 30" in page and "30 of 30" in page  # the fixed weights, on the same answers
+
+
+def test_answers_that_the_annotator_may_not_open_are_said_where_the_test_asks_for_them(tmp_path):
+    data = tiny_pilot(tmp_path).data
+    leave, pay = {"doc": "leave", "groups": [], "expected": "25 days"}, {"doc": "salaries", "groups": ["hr"]}
+    rows = [{**leave, "id": f"m{n:02}", "question": f"How many days of annual leave, in year {n}?"} for n in range(9)]
+    paid = [{**pay, "id": f"p{n}", "question": f"What does band 7 pay in {n}?", "expected": "91,500"} for n in range(3)]
+    (data / "questions.jsonl").write_text("".join(json.dumps({**r, "answerable": True}) + "\n" for r in [*rows, *paid]))
+    set_up(data, labels=12)
+    pilot = Pilot.open("tiny", tmp_path)
+    pilot.lock_acceptance()
+    pilot.run()
+    result = Ledger(Pilot.open("tiny", tmp_path)).result(())
+    assert {*result.closed.values()} == {"hr"}
+    assert (
+        "3 of them show text that the annotator may not open" in result.gate.words and "(3 for hr)" in result.gate.words
+    )
+    relabel(result, [i for i in result.to_read if i in result.closed], annotator="Reid")
+    assert "may not open" not in Ledger(Pilot.open("tiny", tmp_path)).result(()).gate.words
+
+
 def test_when_no_answer_is_left_it_says_so(root):
     read(result_of(root), 0, 61)
     assert result_of(root).gate.passed
@@ -451,7 +488,7 @@ def test_when_no_answer_is_left_it_says_so(root):
     row = json.loads(path.read_text())
     path.write_text(json.dumps({**row, "questions": result_of(root).order}) + "\n")
     found = judged_by(root, "fitted").gate
-    assert found.state == NOT_READ and "no further answer of the order is left" in found.words
+    assert found.state == NOT_READ and "An earlier judge" in found.words and "no further answer" in found.words
 
 
 def test_an_example_run_is_tested_as_it_came_and_put_on_no_record(root):
