@@ -129,10 +129,10 @@ class JudgeTest:
         return replace(gate([]), state=NOT_READ, words=self._untested(asked, read, changed, closed), asks=len(asked))
 
     def _failed_before(self, look: Look, now: Gate | None) -> Gate:
-        left, name = self._left(look.questions), "Tested before: failed"
         words = (
-            f"{name}, {look.agreed} of {look.n} ({look.date}): what was read or corrected since does not change that. "
-            f"Mend it, or take another judge{self._confirmed(left)}. {EXPERT_ONLY}"
+            f"Tested before: failed, {look.agreed} of {look.n} labels agreed ({look.date}). What was read or corrected "
+            f"since does not change that. Mend it, or take another judge{self._confirmed(self._left(look.questions))}. "
+            f"{EXPERT_ONLY}"
         )
         return replace(now or gate([]), state="failed", words=words)
 

@@ -192,7 +192,10 @@ def test_a_judge_that_failed_stays_out_when_its_labels_are_corrected_until_it_wo
     found = result_of(root).gate
     assert (found.state, found.agreed, found.passed) == ("failed", LOOK, False)
     today = record(root)[0]["date"]
-    assert f"Tested before: failed, 0 of {LOOK} ({today}): what was read or corrected since does not" in found.words
+    assert (
+        f"Tested before: failed, 0 of {LOOK} labels agreed ({today}). What was read or corrected since does not"
+        in found.words
+    )
     assert f"confirm that one on the next {LOOK} of the order" in found.words
     assert [row["state"] for row in record(root)] == ["failed", "passed"]  # each look is on record
     assert result_of(root).gate.state == "failed"
