@@ -147,7 +147,8 @@ def sample(folder: Path, url: str, count: int, concurrency: int) -> None:
     questions.write_text("".join(lines[:count]), encoding="utf-8")
     order = folder / "data" / "sample" / "order.jsonl"
     order.unlink()
-    (folder / "data" / "sample" / "labels.jsonl").unlink()
+    for name in ("labels.jsonl", "gates.jsonl"):
+        (folder / "data" / "sample" / name).unlink()
 
 
 AGAIN = """

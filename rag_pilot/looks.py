@@ -1,9 +1,9 @@
-"""Which answers test a judge, and the record of every test: results/<pilot>/gates.jsonl, append-only.
+"""The record of every look that was taken at a judge, data/<pilot>/gates.jsonl: append-only, beside labels and lock.
 
 A judge is tested on the first answers of the order that need a person. Once it was, those have done their part: another
 judge (another model or prompt, or a fitted one after the fixed one) may have been chosen or mended by what was seen on
 them, and is tested on answers further down. Fitting itself is no mending: what a fitted judge says of a labelled answer
-comes from a fit without it. This module knows ids and judges, and no label.
+comes from a fit without it. This module knows ids, judges and outcomes, and no label.
 """
 
 from __future__ import annotations
@@ -14,30 +14,33 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from .files import append_jsonl, read_records
+from .errors import DataError
+from .files import append_jsonl, json_object, saving, whole_lines
 from .fitting import FOLDS, STRENGTH
-from .grading.agreement import NOT_READ, Gate
+from .grading.agreement import Gate
 from .grading.judge import FULL, LONG, OWN_FULL, OWN_SOME, RUBRIC, SOME
 from .identity import fingerprint
 from .records import Record
 
 ASKED_BY = ("model", "revision", "base_url", "temperature", "max_tokens", "repeat")
 """What of a judging model's settings can change its labels."""
-CHANGED = "The judge was changed after it was tested on these answers: read the next {} of the order to confirm it"
+FILE = "gates.jsonl"
 
 
 @dataclass(frozen=True)
 class Look(Record):
-    """One line of gates.jsonl: a judge was tested on those questions of a run; of `n` it had graded it `agreed`."""
+    """One line of gates.jsonl: a judge was looked at on those questions; of `n` that it had graded it `agreed`."""
 
     date: str
     judge: str  # its fingerprint
     name: str
-    run: str
+    run: str  # the first run in which these answers stood
     questions: tuple[str, ...]
+    answers: str  # fingerprint of each question with its answer's text
     n: int
     agreed: int
     state: str
+    look: int = 1  # 2: the planned second one
 
 
 def judge_id(table: Mapping[str, Any]) -> str:
@@ -50,8 +53,15 @@ def judge_id(table: Mapping[str, Any]) -> str:
 
 
 def read_looks(path: Path) -> list[Look]:
-    """Every test of a judge so far, oldest first."""
-    return read_records(path, Look.from_json) if path.exists() else []
+    """Every look at a judge so far, oldest first; half a last line (an interrupted write) is left out."""
+    found = []
+    for number, line in enumerate(whole_lines(path)[0].split("\n"), start=1):
+        if line.strip():
+            try:
+                found.append(Look.from_json(json_object(path, number, line)))
+            except TypeError as fault:
+                raise DataError(f"{path}, line {number}: {fault}; restore the file from git") from None
+    return found
 
 
 def before(looks: Sequence[Look], judge: str) -> set[str]:
@@ -68,16 +78,28 @@ def new_to(judge: str, looks: Sequence[Look], order: Sequence[str], wanted: Sequ
     return [question for question in wanted if question in further]
 
 
-def note_look(path: Path, table: Mapping[str, Any], run: str, questions: Sequence[str], found: Gate) -> None:
-    """Append a line for a test, unless it stands there; none while answers wait to be read, or without a judge."""
-    if found.state in (NOT_READ, "no data"):
+def note_looks(path: Path, table: Mapping[str, Any], run: str, shas: Mapping[str, str], taken: Sequence[Gate]) -> None:
+    """Append a line for each look taken, unless it stands there: the same look in another run or later is none.
+
+    `shas` are the answers that can test the judge, in order: question -> fingerprint of the answer's text.
+    """
+    name, judge = str(table.get("model") or table.get("kind") or "offline"), judge_id(table)
+    today, new = date.today().isoformat(), []
+    for number, found in enumerate(taken, start=1):
+        asked = tuple(shas)[: found.asks]
+        answers = fingerprint([[i, shas[i]] for i in asked])
+        new.append(Look(today, judge, name, run, asked, answers, found.n, found.agreed, found.state, number))
+    if {_key(look) for look in new} <= {_key(look) for look in read_looks(path)}:
         return
-    name = str(table.get("model") or table.get("kind") or "offline")
-    judge, asked = judge_id(table), tuple(questions[: found.asks])
-    known = {(look.judge, look.run, look.questions, look.n, look.agreed, look.state) for look in read_looks(path)}
-    said = (found.n, found.agreed, found.state)
-    if (judge, run, asked, *said) not in known:
-        append_jsonl(path, Look(date.today().isoformat(), judge, name, run, asked, *said))
+    with saving(path):
+        known = {_key(look) for look in read_looks(path)}
+        for look in new:
+            if _key(look) not in known:
+                append_jsonl(path, look)
+
+
+def _key(look: Look) -> tuple[str, str, int, int, str]:
+    return look.judge, look.answers, look.n, look.agreed, look.state
 
 
 def tested(looks: Sequence[Look], judge: str) -> tuple[int, int] | None:

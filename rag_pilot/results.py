@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
+from .admitting import JudgeTest, second_look_said
 from .analysis.causes import Cause, Facts, Pareto, causes, pareto
 from .analysis.cost import Spending, spending
 from .analysis.decision import LABELS_NEEDED, Criterion, Decision, Judgement, acceptance, can_show, decide
@@ -29,10 +30,10 @@ from .corpus.facts import Facts as TextFacts
 from .corpus.facts import numbers_and_codes
 from .errors import DataError
 from .fitting import Fitted, fitted
-from .grading.agreement import Gate, gate, gate_in_looks
+from .grading.agreement import Gate, Pair
 from .grading.labels import LabelStore
 from .grading.naming import open_titles, resolved
-from .looks import CHANGED, judge_id, new_to, note_look, read_looks
+from .looks import FILE
 from .models import scorer_of
 from .pilot import Pilot
 from .records import Document, Label, Question, Verdict
@@ -96,7 +97,7 @@ class Result:
     @cached_property
     def to_read(self) -> list[str]:
         """The sample, the next answers of the order where the judge's test asks for them, and what joined since."""
-        tested = set(self._test_the_judge[: self.gate.asks])
+        tested = set(self._test.answers[: self.gate.asks])
         wanted = [i for n, i in enumerate(self._need_a_person) if n < self.settings.pilot.labels or i in tested]
         return wanted + [q.id for q in self.questions if q.adopted and needs_person(q, self.run.answers[q.id])]
 
@@ -116,37 +117,38 @@ class Result:
         return self.run.info.get("judge") or {"kind": self.settings.judge.kind}
 
     @cached_property
-    def _looks(self) -> Path | None:
-        """The record of the judges' tests; None for a run that is not the pilot's own, such as an example."""
+    def _test(self) -> JudgeTest:
+        """What tests the judge; a run that is not the pilot's own, such as an example, is on no record."""
         own = self.run.folder and self.run.folder.is_relative_to(self.pilot.results)
-        return self.pilot.results / "gates.jsonl" if own else None
-
-    @cached_property
-    def _test_the_judge(self) -> list[str]:
-        """The answers, in order, on which this judge can be tested: those on which no other was before."""
-        looks = read_looks(self._looks) if self._looks else []
-        return new_to(judge_id(self._judge), looks, self.order, self._need_a_person)
+        pilot, table = self.pilot, self.settings.pilot
+        return JudgeTest(
+            self._judge,
+            pilot.data / FILE if own else None,
+            self.order,
+            {i: self.run.answers[i].sha for i in self._need_a_person},
+            table.labels,
+            second_look_said(pilot.locked) if table.second_look else "",
+        )
 
     @cached_property
     def gate(self) -> Gate:
         """Whether the judge may grade single answers: it against the expert, on answers that it graded itself.
 
-        Looked at once all answers that test it are read, and that is put on record (see `looks.py`).
+        Looked at once all answers that test it are read, and that is put on record (see `admitting.py`).
         """
-        found = self.gate_of(self.verdicts)
-        if self._looks:
-            note_look(self._looks, self._judge, self.run.id, self._test_the_judge, found)
-        return found
+        return self._test.gate(self.pairs(self.verdicts), self.run.id, self._closed_to_her)
 
     def gate_of(self, verdicts: Mapping[str, Verdict]) -> Gate:
-        """The gate as it would be with those verdicts."""
-        table, tested = self.settings.pilot, self._test_the_judge
-        if self._judge.get("kind") == "none":
-            return gate([], table.seed)
-        read, answers = self.expert.current, self.run.answers
-        pairs = [(read[i].label, judge_label(answers[i], verdicts.get(i))) if i in read else None for i in tested]
-        changed = CHANGED.format(len(tested[: table.labels])) if tested[:1] != self._need_a_person[:1] else ""
-        return gate_in_looks(pairs, table.labels, table.seed, table.second_look, changed)
+        """What other verdicts would show on the same answers; on no record, and it admits nobody."""
+        return self._test.on_the_same(self.pairs(verdicts), self.gate)
+
+    def pairs(self, verdicts: Mapping[str, Verdict]) -> dict[str, Pair]:
+        """(her label, the judge's) of each answer that she read."""
+        answers = self.run.answers
+        return {i: (given.label, judge_label(answers[i], verdicts.get(i))) for i, given in self.expert.current.items()}
+
+    def _closed_to_her(self, question_id: str) -> str:
+        return groups_said(self._needed(question_id, self.pilot.annotator_groups))
 
     @cached_property
     def fitted(self) -> Fitted | None:

@@ -25,7 +25,7 @@ from .grading.agreement import AGREEMENT_ABOVE
 from .grading.items import Item, missing
 from .grading.labels import LabelStore
 from .grading.production import Production, Served, item_of
-from .looks import judge_id, read_looks, tested
+from .looks import FILE, judge_id, read_looks, tested
 from .pilot import Pilot
 from .reading import say, sentence, spot_form, spot_items
 from .records import LABELS, Answer, Question, Record
@@ -302,7 +302,7 @@ def check_of(pilot: Pilot, draw: Draw) -> SpotCheck:
     if read and (result := _opened(pilot, draw)):
         run = result.run
         judged = {i: judge_label(run.answers[i], result.verdicts.get(i)) for i, _ in read if i in run.answers}
-        last = tested(read_looks(pilot.results / "gates.jsonl"), judge_id(run.info.get("judge") or {}))
+        last = tested(read_looks(pilot.data / FILE), judge_id(run.info.get("judge") or {}))
     rows = tuple((i, label, judged.get(i)) for i, label in read)
     return SpotCheck(draw, rows, sum(not missing(item, groups) for item in unread), gone, last)
 

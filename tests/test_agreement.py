@@ -119,9 +119,11 @@ def test_the_experts_fourth_label_is_a_disagreement_of_its_own():
     assert result.matrix["declined", "wrong"] == 1 and sum(result.matrix.values()) == 51
 
 
-def test_a_failed_gate_says_which_labels_were_missed_and_what_to_do():
+def test_a_failed_gate_says_which_labels_were_missed():
     words = gate(agreeing(5, 8, 27) + [("wrong", "correct")] * 10, seed=1).words
-    assert "5 of 15 wrong" in words and "8 of 8" not in words and "next 50" in words
+    assert "it recognised 5 of 15 wrong." in words and "8 of 8" not in words
+    few = gate(agreeing(4, 4, 2), seed=1)
+    assert few.state == "failed" and "It always said what the expert said, but on too few answers" in few.words
 
 
 def test_no_pairs_is_not_a_failure_of_the_judge():

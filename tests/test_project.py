@@ -39,6 +39,7 @@ STREET = (
     "scores",
     "fitting",
     "looks",
+    "admitting",
     "pilot",
     "forecast",
     "results",

@@ -1,15 +1,14 @@
 """Whether a judge agrees with the expert well enough to grade single answers.
 
-The gate holds for one judge (model, prompt) and the labels it was tested on; keeping track of those is the caller's
-part (`looks.py`). It is looked at once, when all answers that test the judge are read: whoever looks after every label
-and stops at the first pass admits a judge of kappa .5 in 10 % of pilots, not in 3 %. It says nothing about the
-headline, which corrects a biased judge by itself. This module sees pairs of labels and no answer.
+This is one look: what pairs of labels, the expert's and the judge's, say of it. When a look is taken, on which answers,
+and what an earlier one leaves open is decided in `admitting.py`. It says nothing about the headline, which corrects a
+biased judge by itself. This module sees pairs of labels and no answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
@@ -20,8 +19,8 @@ from ..records import JUDGE_LABELS, LABELS
 KAPPA_ABOVE, AGREEMENT_ABOVE, FAULTS_NEEDED, DRAWS = 0.5, 0.75, 8, 4000
 """With 50 labels a judge of kappa .8 passes four times in five, one of .5 in 3 % (simulated for this project)."""
 
+SEED = 1  # of the draws; no setting, so that no other seed can be tried until a judge passes
 NOT_READ = "not all read"
-EXPERT_ONLY = 'Or do without: [judge] kind = "none" leaves the expert\'s labels and the rules.'
 
 Pair = tuple[str | None, str | None]
 
@@ -96,7 +95,7 @@ def _table(counts: Mapping[tuple[str, str], int], labels: Sequence[str]) -> np.n
     return np.array([[counts.get((a, b), 0) for b in labels] for a in labels], dtype=float)
 
 
-def gate(pairs: Sequence[Pair], seed: int, looks: int = 1) -> Gate:
+def gate(pairs: Sequence[Pair], seed: int = SEED, looks: int = 1) -> Gate:
     """Whether the judge may grade single answers, from (expert's, judge's) labels of answers that it really graded.
 
     It passes when the one-sided 95 % lower bounds of kappa (seeded Dirichlet draws, a prior of one answer spread
@@ -134,42 +133,8 @@ def gate(pairs: Sequence[Pair], seed: int, looks: int = 1) -> Gate:
         recall=recall,
         matrix={(a, b): counts.get((a, b), 0) for a in used for b in JUDGE_LABELS},
         confidence=confidence,
-        words=_words(state, n, agreed, agreement_low, kappa_low, faults, recall, looks)
-        + _without(pairs, n, agreed, dropped),
+        words=_words(state, n, agreed, agreement_low, kappa_low, faults, recall) + _without(pairs, n, agreed, dropped),
     )
-
-
-def gate_in_looks(answers: Sequence[Pair | None], look: int, seed: int, second: bool = False, why: str = "") -> Gate:
-    """The gate on answers in the order of reading (None: not read yet), looked at once, when the first `look` are read.
-
-    Where a `second` look was planned and the first does not admit the judge, it is looked at once more at twice as
-    many; passing at either admits. `why` says what these answers are read for, where the judge was tested before.
-    """
-    if look < 1:
-        raise DataError(f"a look at {look} answers; expected at least 1")
-    first, both = answers[:look], answers[: 2 * look] if second else answers[:look]
-    looks = 2 if second else 1
-    if None in first or not first:
-        return replace(gate([], seed, looks), state=NOT_READ, words=_waiting(first, why), asks=len(first))
-    found = replace(gate([pair for pair in first if pair], seed, looks), asks=len(first))
-    if found.passed or found.state == "no data" or len(both) == len(first):
-        return found
-    if None in both:
-        missed = "" if found.state != "failed" else f" It recognised {_missed(found.recall)}."
-        waits = (
-            f"Judge and expert agree on {found.agreed} of the first {found.n}: that does not admit it.{missed} The "
-            f"second look was planned beforehand. {_waiting(both)}"
-        )
-        return replace(found, state=NOT_READ, words=waits, asks=len(both))
-    return replace(gate([pair for pair in both if pair], seed, looks), asks=len(both))
-
-
-def _waiting(answers: Sequence[Pair | None], why: str = "") -> str:
-    if not answers:
-        return f"{why or 'The judge was not tested'}: no answer of the order is left for it. {EXPERT_ONLY}"
-    read = sum(pair is not None for pair in answers)
-    told = why or "The judge is tested once, when all answers that test it are read"
-    return f"{told}: {read} of {len(answers)} are read. Until then it is not admitted."
 
 
 def _words(
@@ -180,7 +145,6 @@ def _words(
     kappa_low: float | None,
     faults: int,
     recall: Mapping[str, tuple[int, int]],
-    looks: int,
 ) -> str:
     if agreement_low is None or kappa_low is None:
         return "The judge was not tested: no answer has both labels."
@@ -190,27 +154,16 @@ def _words(
     )
     if state == "passed":
         return f"{seen} The judge may grade single answers."
-    next_ones = (
-        "There were two looks, as planned: a third is none."
-        if looks == 2
-        else "To look once more, with the next 50 of the order, is for those who planned it beforehand (second_look in "
-        "pilot.toml; now it needs an amendment of the lock, with a reason)."
-    )
     if state == "too few faults":
-        return (
-            f"Too few faults to test the judge: {faults} of {n} answers are not correct, {FAULTS_NEEDED} are needed. "
-            f"{next_ones} {EXPERT_ONLY}"
-        )
-    return (
-        f"{seen} The judge is not admitted; of the expert's labels it recognised {_missed(recall)}. {next_ones} Or "
-        f"mend its prompt on these answers (or take another judge) and confirm it on the next 50 of the order. "
-        f"{EXPERT_ONLY}"
-    )
+        return f"Too few faults to test the judge: {faults} of {n} answers are not correct, {FAULTS_NEEDED} are needed."
+    return f"{seen} The judge is not admitted. {_missed(recall)}"
 
 
 def _missed(recall: Mapping[str, tuple[int, int]]) -> str:
     missed = ", ".join(f"{said} of {total} {label}" for label, (said, total) in recall.items() if said < total)
-    return missed or "all, but of too few answers, or of one label alone"
+    if missed:
+        return f"Of the expert's labels it recognised {missed}."
+    return "It always said what the expert said, but on too few answers, or of one label alone, to show that it can."
 
 
 def _without(pairs: Sequence[Pair], n: int, agreed: int, dropped: int) -> str:

@@ -46,8 +46,8 @@ def _bound(value: float | None) -> str:
 
 
 def judge_in_use(result: Result) -> Html:
-    """Which judge grades what the expert does not read; how a fitted one agrees with her, once she has read it all."""
-    chosen, fitted, (labelled, wanted) = result.settings.judge, result.fitted, result.labelled
+    """Which judge grades what the expert does not read; how a fitted one agrees with her, once tested."""
+    chosen, fitted = result.settings.judge, result.fitted
     named = f": {chosen.model}" if chosen.kind == "model" else ""
     rows: list[tuple[str, object]] = [("Judge", JUDGE[chosen.kind] + named)]
     if fitted and fitted.why:
@@ -55,8 +55,8 @@ def judge_in_use(result: Result) -> Html:
     elif fitted:
         rows.append(("Weights in use", f"fitted to {plural(fitted.labels, 'label')}, in {fitted.folds} folds"))
         rows.append(("Labels in no fit", f"{fitted.unclear} (the citation may be their fault, or no judge has them)"))
-        if labelled >= wanted:
-            now, fixed = result.gate, result.gate_of(result.run.verdicts)
+        if (now := result.gate).n:
+            fixed = result.gate_of(result.run.verdicts)
             rows.append(("Agrees with the expert, out of fold", f"{now.agreed} of {now.n}"))
             rows.append(("The fixed weights, on the same answers", f"{fixed.agreed} of {fixed.n}"))
     return section(
