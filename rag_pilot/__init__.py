@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .compared import ablations as ablations
     from .compared import retrievers as retrievers
     from .compared import weighings as weighings
+    from .criteria import what_can_be_shown as what_can_be_shown
     from .errors import PilotError as PilotError
     from .evaluation import run_eval as run_eval
     from .examples import example_runs as example_runs
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from .reporting import figures as figures
     from .reporting import tables as tables
     from .results import Result as Result
-    from .results import what_can_be_shown as what_can_be_shown
     from .retrieval.hybrid import HybridIndex as HybridIndex
     from .review import review_form as review_form
     from .review import spot_checks as spot_checks
@@ -63,7 +63,7 @@ _HOMES = {
     "trace": "tracing",
     "trace_largest_cause": "tracing",
     "weighings": "compared",
-    "what_can_be_shown": "results",
+    "what_can_be_shown": "criteria",
     "writing_form": "reading",
 }
 

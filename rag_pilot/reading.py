@@ -12,6 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from .analysis.sample import needs_person
+from .corpus.access import all_of
 from .corpus.question_file import QuestionFile
 from .errors import SettingsError
 from .grading.desk import Desk
@@ -22,7 +23,7 @@ from .identity import fold
 from .ledger import Ledger
 from .pilot import Pilot
 from .records import Answer, Question
-from .results import Result, askers_only
+from .results import Result
 from .two_runs import unchanged
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def _item(result: Result, question: Question, position: int | None) -> Item:
         doc_updated=document.updated if document else "",
         doc_groups=document.groups if document else frozenset({result.pilot.everyone}),
         position=position,
-        needs=askers_only(question) if question.adopted or not document else (),
+        needs=all_of(question.groups) if question.adopted or not document else (),
     )
 
 

@@ -6,7 +6,7 @@ is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import PurePath
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from .admitting import JudgeTest, second_look_said
 from .analysis.causes import Cause, Facts, Pareto, causes, pareto
 from .analysis.cost import Spending, spending
-from .analysis.decision import LABELS_NEEDED, Criterion, Decision, Judgement, acceptance, can_show, decide
+from .analysis.decision import LABELS_NEEDED, Decision, Judgement, acceptance, decide, undecided
 from .analysis.grades import ExpertLabels, Graded, expert_labels, judge_label, settle
 from .analysis.headline import Estimate, Headline, beside, headline, withheld
 from .analysis.latency import StageTime, stage_times
@@ -26,9 +26,13 @@ from .analysis.threshold import Sweep, scored_answers, sweep
 from .answering.answerer import instructed
 from .audit import Audit, Rights, audit
 from .building import Built
+from .corpus.access import all_of, groups_said
 from .corpus.facts import Facts as TextFacts
 from .corpus.facts import numbers_and_codes
+from .criteria import criteria, verdicts_planned
 from .errors import DataError
+from .extension import FILE as DECIDED
+from .extension import closed_to, note_set, read_sets
 from .fitting import Fitted, fitted
 from .grading.agreement import Gate, Pair
 from .grading.labels import LabelStore
@@ -116,14 +120,18 @@ class Result:
         """The settings of the judge that graded this run."""
         return self.run.info.get("judge") or {"kind": self.settings.judge.kind}
 
+    @property
+    def _own(self) -> bool:
+        """Whether this run is the pilot's own and on disk, no example: only what such a one shows goes on record."""
+        return self.run.folder is not None and self.run.folder.is_relative_to(self.pilot.results)
+
     @cached_property
     def _test(self) -> JudgeTest:
         """What tests the judge; a run that is not the pilot's own, such as an example, is on no record."""
-        own = self.run.folder and self.run.folder.is_relative_to(self.pilot.results)
         pilot, table = self.pilot, self.settings.pilot
         return JudgeTest(
             self._judge,
-            pilot.data / FILE if own else None,
+            pilot.data / FILE if self._own else None,
             self.order,
             {i: self.run.answers[i].sha for i in self._need_a_person},
             table.labels,
@@ -203,7 +211,7 @@ class Result:
         question, answer = self.by_id[question_id], self.run.answers[question_id]
         shown = [self.built.groups.get(hit["id"], frozenset()) for hit in answer.hits]
         document = self.documents.get(question.doc or "")
-        shown += [document.groups] if document else askers_only(question)
+        shown += [document.groups] if document else all_of(question.groups)
         return [may_open for may_open in shown if not may_open & groups]
 
     @cached_property
@@ -381,7 +389,7 @@ class Result:
         needed = [self.documents[d].groups for d in sorted(question.docs) if d in self.documents]
         needed += [self.built.groups.get(h["id"], frozenset()) for h in answer.hits]
         closed = [groups for groups in needed if not groups & readers]
-        own = () if question.docs & self.documents.keys() and not question.adopted else askers_only(question)
+        own = () if question.docs & self.documents.keys() and not question.adopted else all_of(question.groups)
         return groups_said([*closed, *(groups for groups in own if not groups & readers)])
 
     # -- week 2 --------------------------------------------------------------------------------------------------------
@@ -398,9 +406,14 @@ class Result:
         return sweep(rows, limit, seed, unlabelled=unlabelled, judged=judged)
 
     def judgements(self) -> list[Judgement]:
-        """Each acceptance criterion against this run: met, not met, or not decided by this many questions."""
-        looks = verdicts_planned(self.settings)
-        return [acceptance(c, self._measured(c.measure), looks) for c in criteria(self.settings)]
+        """Each acceptance criterion against this run: met, not met, or not decided by this many questions.
+
+        After a decision another set of questions decides nothing but leaks, unless it is the planned extension.
+        """
+        looks, agreed = verdicts_planned(self.settings), criteria(self.settings)
+        found = [acceptance(c, self._measured(c.measure), looks) for c in agreed]
+        why = closed_to(read_sets(self.pilot.data / DECIDED), [q.id for q in self.drawn]) if self._own else ""
+        return [undecided(j, why) if why and j.criterion.measure != LEAK_MEASURE else j for j in found]
 
     def _measured(self, measure: str) -> Share | Estimate | None:
         if measure == "hit5":
@@ -411,9 +424,14 @@ class Result:
         return estimate if self.labelled[0] >= self.labelled[1] else None
 
     def decision(self, changes_left: int = 0) -> Decision:
-        """Build, test fine-tuning, fix the documents, stop, or not decided; with its reasons."""
-        labelled = self.labelled_to_decide
-        return decide(self.judgements(), self.pareto, self.leaking.count, changes_left, labelled=labelled)
+        """Build, test fine-tuning, fix the documents, stop, or not decided; with its reasons.
+
+        Once all labels are there that a decision needs, the set of questions is put on record (see `extension.py`).
+        """
+        labelled, judged = self.labelled_to_decide, self.judgements()
+        if self._own and judged and labelled[0] >= labelled[1]:
+            note_set(self.pilot.data / DECIDED, [q.id for q in self.drawn], self.settings.pilot.extension_planned)
+        return decide(judged, self.pareto, self.leaking.count, changes_left, labelled=labelled)
 
     @property
     def labelled_to_decide(self) -> tuple[int, int]:
@@ -430,44 +448,3 @@ class Result:
         elsewhere = self.settings.embedding.kind == "model" and self.settings.retrieval.method != "keyword"
         in_part = ("retrieve", "total") if elsewhere else ()  # questions are embedded before the first is asked
         return stage_times(self.run.answers.values(), self.settings.budgets, self.run.verdicts.values(), in_part)
-
-
-def askers_only(question: Question) -> tuple[frozenset[str], ...]:
-    """Each of the asker's groups: all are needed for a question whose document is not there to say who may open it."""
-    return tuple(frozenset({group}) for group in sorted(question.groups))
-
-
-def groups_said(needed: Iterable[frozenset[str]]) -> str:
-    """Such as 'finance and hr or legal': of each text's groups one would do; empty where nothing is closed."""
-    return " and ".join(
-        sorted({" or ".join(sorted(groups)) or "access to a passage that is gone" for groups in needed})
-    )
-
-
-def criteria(settings: Settings) -> list[Criterion]:
-    """The acceptance criteria of pilot.toml."""
-    return [
-        Criterion(
-            c.name,
-            c.measure,
-            "at_most" if c.at_most is not None else "at_least",
-            c.at_most if c.at_most is not None else c.at_least or 0.0,
-            c.of,
-        )
-        for c in settings.acceptance
-    ]
-
-
-def what_can_be_shown(settings: Settings, questions: Iterable[Question]) -> list[str]:
-    """What so many questions (200 while there are none) can show of each criterion, printed when it is locked."""
-    asked, looks = list(questions), verdicts_planned(settings)
-    if not asked:
-        assumed = "There are no questions yet: what follows assumes 200 of them."
-        return [assumed, *(can_show(c, 200, looks).words for c in criteria(settings))]
-    answerable = sum(q.answerable for q in asked)
-    return [can_show(c, answerable if c.measure == "hit5" else len(asked), looks).words for c in criteria(settings)]
-
-
-def verdicts_planned(settings: Settings) -> int:
-    """How often each criterion may be judged: twice where an extension of the question set was planned."""
-    return 2 if settings.pilot.extension_planned else 1

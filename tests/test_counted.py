@@ -94,7 +94,7 @@ def test_shares_of_correct_answers_by_part_are_over_the_same_questions(unread):
     declines = len(result.counted) - 10
     assert found["a"] == Share(5, 10, {"after the last one read": ANSWERED - 10})
     assert found["d"] == Share(0, declines, {"after the last one read": DECLINED - declines})
-    said = f"Labels are over the first {len(result.counted)} questions of the order, read up to there"
+    said = f"Labels are over the first {len(result.counted)} questions of the order, those up to the last answer read."
     assert said in tables.segments(result) and said not in tables.segments(read(unread, ANSWERED))
 
 

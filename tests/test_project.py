@@ -29,6 +29,8 @@ STREET = (
     "answering",
     "grading",
     "analysis",
+    "criteria",
+    "extension",
     "runs",
     "evaluation",
     "building",

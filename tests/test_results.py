@@ -10,6 +10,7 @@ from tiny import LABELS, SECRET, SETTINGS, run_and_label, tiny_pilot
 from rag_pilot.analysis import comparison
 from rag_pilot.building import Variant
 from rag_pilot.compared import TIES, ablations, retrievers, weighings
+from rag_pilot.criteria import what_can_be_shown
 from rag_pilot.errors import ModelError
 from rag_pilot.files import append_jsonl
 from rag_pilot.ledger import Ledger
@@ -17,7 +18,7 @@ from rag_pilot.pilot import Pilot
 from rag_pilot.reading import failures, items
 from rag_pilot.records import Answer
 from rag_pilot.reporting import tables
-from rag_pilot.results import Result, what_can_be_shown
+from rag_pilot.results import Result
 from rag_pilot.stored import stored_result
 
 

@@ -29,6 +29,7 @@ from rag_pilot.compared import TIES, Weighing, ablations
 from rag_pilot.corpus.checks import Finding
 from rag_pilot.corpus.documents import Documents, Skipped
 from rag_pilot.corpus.inventory import inventory
+from rag_pilot.criteria import criteria, what_can_be_shown
 from rag_pilot.grading.agreement import gate
 from rag_pilot.ledger import Ledger, Tried
 from rag_pilot.pilot import Pilot
@@ -38,7 +39,7 @@ from rag_pilot.reporting import tables
 from rag_pilot.reporting.html import STYLE, Html, element, join, link, section, table
 from rag_pilot.reporting.tables.answers import stages
 from rag_pilot.reporting.tasks import owners_tasks
-from rag_pilot.results import Result, criteria, what_can_be_shown
+from rag_pilot.results import Result
 from rag_pilot.settings import Acceptance, Change, Settings
 from rag_pilot.tracing import trace
 

@@ -98,6 +98,12 @@ def acceptance(criterion: Criterion, result: Share | Estimate | None, looks: int
     return Judgement(criterion, state, value, low, high, n, needed, words, confidence)
 
 
+def undecided(judgement: Judgement, why: str) -> Judgement:
+    """The criterion without a verdict and without numbers, because it may not be decided on these questions."""
+    criterion = judgement.criterion
+    return Judgement(criterion, "not decided", None, None, None, 0.0, None, f"{criterion.text()}: not decided. {why}")
+
+
 def _confidence(looks: int) -> float:
     if looks not in (1, 2):
         raise DataError(f"{looks} looks at a criterion; expected 1, or 2 if one extension was planned beforehand")

@@ -154,3 +154,15 @@ def _check_header(path: Path, header: list[str], required: Sequence[str], known:
             )
     if missing := [name for name in required if name not in header]:
         raise DataError(f"{path}: found the columns {', '.join(header)}; {', '.join(missing)} is missing")
+
+
+def all_of(groups: Iterable[str]) -> tuple[frozenset[str], ...]:
+    """Each of an asker's groups: all are needed for words of hers where no document says who may read them."""
+    return tuple(frozenset({group}) for group in sorted(groups))
+
+
+def groups_said(needed: Iterable[frozenset[str]]) -> str:
+    """Such as 'finance and hr or legal': of each text's groups one would do; empty where nothing is closed."""
+    return " and ".join(
+        sorted({" or ".join(sorted(groups)) or "access to a passage that is gone" for groups in needed})
+    )

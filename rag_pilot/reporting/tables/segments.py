@@ -10,7 +10,7 @@ from ...records import DECLINE_REASONS, LABELS
 from ...results import Result
 from ...scores import NAMES, VALIDATED
 from ..html import NOT_MEASURED, Html, element, join, note, section, table, tag, whole
-from ..words import DECLINE
+from ..words import DECLINE, plural
 
 OPEN = ("category", "language")
 """Parts that are shown at once; the others when they are clicked on."""
@@ -35,9 +35,13 @@ def segments(result: Result) -> Html:
         ]
 
     unread = len(result.drawn) - len(result.counted)
-    read = f"Labels are over the first {len(result.counted)} questions of the order, read up to there; the others are "
+    judged = sum(g.by == "judge" for g in result.counted.values())
+    read = f"Labels are over the first {len(result.counted)} questions of the order, those up to the last answer read."
     return section(
-        note(f"{read}“{UNREAD}”, and the judge is not admitted.") if unread else None,
+        note(f"{read} The other {unread} stand as “{UNREAD}”: the judge is not admitted.") if unread else None,
+        note(f"{plural(judged, 'label')} of the admitted judge at its word; the score, above, allows for its errors.")
+        if judged
+        else None,
         _by_key(result, of_answers, scored=True),
     )
 

@@ -235,10 +235,10 @@ def threshold(sweep: Sweep) -> Html:
         ("Labels by the admitted judge", str(sweep.judged)),
     ]
     set_so = (
-        "Build the system with min_similarity=None too: that of answer(...) is 0.35 where nothing is said."
+        "For the engineer: build the system without a threshold too, answer(..., min_similarity=None)."
         if sweep.chosen is None
-        else f"The system that you build is given it as answer(..., min_similarity={sweep.chosen:.4f}): where the best "
-        "cosine of the passages found is below, no model is asked. A fused score is never compared with it."
+        else f"For the engineer: answer(..., min_similarity={sweep.chosen:.4f}) declines, and asks no model, where the "
+        "best cosine of the passages found is lower. A fused score is never compared with it."
     )
     return section(
         paragraph(tag(word, kind)),
