@@ -193,7 +193,7 @@ def test_the_table_sets_the_run_as_it_stands_beside_the_rules_choice_and_says_ho
     none = repr(tables.threshold(sweep(a_set(gap=0), 0.10, seed=1)))
     assert "no useful threshold" in none and "min_similarity=None" in none
     default = inspect.signature(answer).parameters["min_similarity"].default
-    assert f"is {default} where nothing is said" in none
+    assert f"its default is {default}." in none
 
 
 # -- what is compared with it ------------------------------------------------------------------------------------------

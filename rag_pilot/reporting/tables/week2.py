@@ -235,7 +235,7 @@ def threshold(sweep: Sweep) -> Html:
         ("Labels by the admitted judge", str(sweep.judged)),
     ]
     set_so = (
-        "For the engineer: build the system without a threshold too, answer(..., min_similarity=None)."
+        "For the engineer: build the system without one too, answer(..., min_similarity=None); its default is 0.35."
         if sweep.chosen is None
         else f"For the engineer: answer(..., min_similarity={sweep.chosen:.4f}) declines, and asks no model, where the "
         "best cosine of the passages found is lower. A fused score is never compared with it."
