@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from .errors import DataError
-from .files import append_jsonl, json_object, saving, whole_lines
+from .files import append_jsonl, read_whole, saving
 from .identity import fingerprint
 from .records import Record
 
@@ -32,14 +31,7 @@ class DecidedSet(Record):
 
 def read_sets(path: Path) -> list[DecidedSet]:
     """Every set so far, oldest first; half a last line (an interrupted write) is left out."""
-    found = []
-    for number, line in enumerate(whole_lines(path)[0].split("\n"), start=1):
-        if line.strip():
-            try:
-                found.append(DecidedSet.from_json(json_object(path, number, line)))
-            except TypeError as fault:
-                raise DataError(f"{path}, line {number}: {fault}; restore the file from git") from None
-    return found
+    return read_whole(path, DecidedSet.from_json)
 
 
 def note_set(path: Path, ids: Collection[str], planned: bool) -> None:

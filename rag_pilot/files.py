@@ -175,6 +175,18 @@ def whole_lines(path: Path) -> tuple[str, str]:
     return fold_lines(decode(data)[0]), ""
 
 
+def read_whole(path: Path, of: Callable[[Mapping[str, Any]], R]) -> list[R]:
+    """The records of a file that only grows, oldest first; half a last line (an interrupted write) is left out."""
+    found = []
+    for number, line in enumerate(whole_lines(path)[0].split("\n"), start=1):
+        if line.strip():
+            try:
+                found.append(of(json_object(path, number, line)))
+            except TypeError as fault:
+                raise DataError(f"{path}, line {number}: {fault}; restore the file from git") from None
+    return found
+
+
 def cut_half_line(path: Path, file: BinaryIO) -> None:
     """Cut an open file (`a+b`) back to its last whole line, in bytes: half a letter must not change how it is read."""
     size = file.seek(0, os.SEEK_END)

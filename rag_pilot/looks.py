@@ -14,8 +14,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from .errors import DataError
-from .files import append_jsonl, json_object, saving, whole_lines
+from .files import append_jsonl, read_whole, saving
 from .fitting import FOLDS, STRENGTH
 from .grading.agreement import Gate
 from .grading.judge import FULL, LONG, OWN_FULL, OWN_SOME, RUBRIC, SOME
@@ -54,14 +53,7 @@ def judge_id(table: Mapping[str, Any]) -> str:
 
 def read_looks(path: Path) -> list[Look]:
     """Every look at a judge so far, oldest first; half a last line (an interrupted write) is left out."""
-    found = []
-    for number, line in enumerate(whole_lines(path)[0].split("\n"), start=1):
-        if line.strip():
-            try:
-                found.append(Look.from_json(json_object(path, number, line)))
-            except TypeError as fault:
-                raise DataError(f"{path}, line {number}: {fault}; restore the file from git") from None
-    return found
+    return read_whole(path, Look.from_json)
 
 
 def before(looks: Sequence[Look], judge: str) -> set[str]:
