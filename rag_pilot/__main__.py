@@ -259,8 +259,10 @@ def _adopt(args: argparse.Namespace) -> int:
 
     pilot = Pilot.open(args.pilot)
     if args.answer:
-        id_ = adopt(pilot, args.answer, args.expected, args.doc, not args.unanswerable)
-        print(f"{args.answer} joined the set as {id_}, last in the order; the next run asks it")
+        id_, finished = adopt(pilot, args.answer, args.expected, args.doc, not args.unanswerable)
+        stood = f"{args.answer} stood in the questions as {id_} since a try that was cut short, and is left as it was "
+        done = f"{stood}written then; now it is" if finished else f"{args.answer} joined the set as {id_},"
+        print(f"{done} last in the order; the next run asks it")
         return 0
     read = read_answers(pilot)
     failed = {id_: one for id_, one in read.items() if one.failed}
@@ -287,18 +289,21 @@ def _compare(args: argparse.Namespace) -> int:
     from .pilot import Pilot
     from .reporting.tables import retrieval_rows
     from .stored import stored_result
-    from .two_runs import correct, failed, hits, retrieval_change, unchanged
+    from .two_runs import adopted_in_both, correct, failed, hits, retrieval_change, unchanged
 
     pilot = Pilot.open(args.pilot)
     before, after = stored_result(pilot, args.before), stored_result(pilot, args.after)
     level = TOTAL_LEVEL / pilot.settings.pilot.changes_planned
     lost, added = failed(before, after), {q.id: q.added for q in (*before.questions, *after.questions)}
     asked = {"failed": lost, "common_only": args.common, "added": added}
-    for found in (
-        compare(*hits(before, after, 5), level, "right document among the first 5", **asked),
-        compare(correct(before), correct(after), level, SURE, unchanged(before, after), **asked),
-    ):
+    found_by = {
+        "hit5": compare(*hits(before, after, 5), level, "right document among the first 5", **asked),
+        "correct": compare(correct(before), correct(after), level, SURE, unchanged(before, after), **asked),
+    }
+    for measure, found in found_by.items():
         print(f"{found.measure}: {found.before.text()} -> {found.after.text()}\n  {found.words}")
+        if joined := adopted_in_both(before, after, measure):
+            print(f"  {joined} of the questions compared joined the set because of a real answer that had failed")
         for where, ids in (("before", found.only_before), ("after", found.only_after)):
             if ids:
                 told = (f"{i} (new since {added[i]})" if added.get(i) else i for i in ids)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from .corpus.access import may_open
 from .corpus.question_file import QuestionFile
@@ -23,6 +23,13 @@ from .identity import fold, nearest
 from .pilot import Pilot
 from .records import FAILED_IN_USE
 from .review import draws
+
+
+class Joined(NamedTuple):
+    """The id of a question that joined the set; `finished`: an earlier try had been cut short between its two files."""
+
+    id: str
+    finished: bool
 
 
 @dataclass(frozen=True)
@@ -55,12 +62,13 @@ def read_answers(pilot: Pilot) -> dict[str, ReadAnswer]:
     return found
 
 
-def adopt(pilot: Pilot, answer_id: str, expected: str = "", doc: str = "", answerable: bool = True) -> str:
+def adopt(pilot: Pilot, answer_id: str, expected: str = "", doc: str = "", answerable: bool = True) -> Joined:
     """Append the question of a failed answer to questions.jsonl and order.jsonl; returns its new id.
 
     `expected` and `doc` are what the expert says is right and the document that holds it. DataError where the answer
     was not read or is correct, where an answerable question lacks either or its asker may not open the document, and
-    where a question of the set asks the same; then nothing is written.
+    where a question of the set asks the same; then nothing is written. A try that was cut short after the first of the
+    two files is finished: the question stays as it was written then.
     """
     order, questions = pilot.data / "order.jsonl", QuestionFile(pilot.data / "questions.jsonl")
     with saving(order):  # from the first look on: two who adopt one answer must not both find it absent
@@ -73,16 +81,17 @@ def adopt(pilot: Pilot, answer_id: str, expected: str = "", doc: str = "", answe
         one, rows = read[answer_id], questions.read()
         ids = [str(row["id"]) for _, row in read_jsonl(order)]
         if one.known and rows[one.known].get("source") == FAILED_IN_USE and one.known not in ids:
-            id_ = one.known  # adopted by a program that died before it wrote the order
+            id_, finished = one.known, True  # adopted by a program that died before it wrote the order
         else:
             ids = pilot.order()
             if fault := _refused(pilot, one, expected.strip(), doc, answerable):
                 raise DataError(f"{answer_id}{fault}")
             numbers = [int(m[1]) for i in rows if (m := re.fullmatch(r"p(\d+)", i))]
             id_ = f"p{max(numbers, default=0) + 1:04d}"
+            finished = False
             questions.add(_row(pilot, id_, one, expected.strip(), doc, answerable))
         append_jsonl(order, {"position": len(ids) + 1, "id": id_})
-    return id_
+    return Joined(id_, finished)
 
 
 def _row(pilot: Pilot, id_: str, one: ReadAnswer, expected: str, doc: str, answerable: bool) -> dict[str, Any]:

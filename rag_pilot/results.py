@@ -6,7 +6,8 @@ is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import Any
@@ -22,7 +23,7 @@ from .analysis.measures import FourWay, Leaks, Retrieval, four_way, label_shares
 from .analysis.sample import Sample, first_that_need_a_person, needs_person, read_so_far, up_to_read
 from .analysis.segments import Key, Records, Row, Segment, by_segment, keys, rows
 from .analysis.shares import Share
-from .analysis.threshold import Sweep, scored_answers, sweep
+from .analysis.threshold import Sweep, not_begun, scored_answers, sweep
 from .answering.answerer import instructed
 from .audit import Audit, Rights, audit
 from .building import Built
@@ -202,7 +203,11 @@ class Result:
     @cached_property
     def closed(self) -> dict[str, str]:
         """Answers of the sample that wait for somebody who may open what they show -> the groups that she needs."""
-        unread = [i for i in self.first_to_read if i not in self.expert.current]
+        return self.closed_of(self.first_to_read)
+
+    def closed_of(self, question_ids: Iterable[str]) -> dict[str, str]:
+        """Of those answers the unread ones that the form does not show the annotator -> the groups that are needed."""
+        unread = [i for i in question_ids if i not in self.expert.current]
         needed = {i: self._needed(i, self.pilot.annotator_groups) for i in unread}
         return {i: said for i, groups in needed.items() if (said := groups_said(groups))}
 
@@ -211,7 +216,8 @@ class Result:
         question, answer = self.by_id[question_id], self.run.answers[question_id]
         shown = [self.built.groups.get(hit["id"], frozenset()) for hit in answer.hits]
         document = self.documents.get(question.doc or "")
-        shown += [document.groups] if document else all_of(question.groups)
+        shown += [document.groups] if document else []
+        shown += all_of(question.groups) if question.adopted or not document else ()
         return [may_open for may_open in shown if not may_open & groups]
 
     @cached_property
@@ -219,7 +225,8 @@ class Result:
         """Faithfulness, answer relevance and context precision; no decision reads them."""
         table = self.settings.judge
         llm = scorer_of(self.settings, self.pilot.results / "cache")
-        return scores(self.run, self.built.passages, self.built.groups, llm, table.concurrency if llm else 1)
+        drawn = replace(self.run, questions=tuple(self.drawn))
+        return scores(drawn, self.built.passages, self.built.groups, llm, table.concurrency if llm else 1)
 
     @property
     def label_shares(self) -> dict[str, Share]:
@@ -403,7 +410,10 @@ class Result:
         rows, unlabelled = scored_answers(asked, self.run.answers, self.graded)
         judged = sum(self.graded[q.id].by == "judge" for q in asked)
         limit, seed = self.settings.threshold_max_wrong, self.settings.pilot.seed
-        return sweep(rows, limit, seed, unlabelled=unlabelled, judged=judged)
+        found, first = sweep(rows, limit, seed, unlabelled=unlabelled, judged=judged), self.sample.waiting
+        if covered or first is None:
+            return found
+        return not_begun(found, first, first in self.expert.stale, len(self.sample.beyond))
 
     def judgements(self) -> list[Judgement]:
         """Each acceptance criterion against this run: met, not met, or not decided by this many questions.

@@ -38,6 +38,15 @@ def compared(before: Result, after: Result) -> set[str]:
     return {q.id for side in sides for q in side.questions if q.answerable and q.docs and side.may_open(q)}
 
 
+def adopted_in_both(before: Result, after: Result, measure: str) -> int:
+    """How many of the questions that a measure compares in both runs joined because they had failed in use.
+
+    They are compared as all are: the exact test holds for any fixed set, and a change is measured on what prompted it.
+    """
+    asked = compared(before, after) if measure == "hit5" else after.by_id.keys()
+    return sum(q.adopted and q.id in asked and q.id in after.by_id for q in before.questions)
+
+
 def places(before: Result, after: Result) -> tuple[dict[str, int | None], dict[str, int | None]]:
     """The place of the right document by question, None where it is not shown; without those that failed."""
     asked, lost = compared(before, after), failed(before, after)

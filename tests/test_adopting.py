@@ -23,6 +23,7 @@ from rag_pilot.ledger import Ledger
 from rag_pilot.pilot import Pilot
 from rag_pilot.reading import items
 from rag_pilot.records import Label
+from rag_pilot.reporting import tables
 from rag_pilot.review import draw_from_file
 from rag_pilot.stored import stored_result
 from rag_pilot.two_runs import hits
@@ -75,9 +76,9 @@ def living(tmp_path: Path) -> Living:
 
 def test_a_failed_answer_joins_with_date_groups_and_the_experts_word_last_in_the_order(living):
     before, (questions, order) = living.pilot.order(), living.files
-    assert adopt(living.pilot, "real.jsonl:r1", " Yes, on form T-7. ", "travel") == "p0001"
-    assert adopt(living.pilot, "real.jsonl:r2", "91,500 euros", "salaries") == "p0002"
-    assert adopt(living.pilot, "real.jsonl:r5", answerable=False) == "p0003"
+    assert adopt(living.pilot, "real.jsonl:r1", " Yes, on form T-7. ", "travel") == ("p0001", False)
+    assert adopt(living.pilot, "real.jsonl:r2", "91,500 euros", "salaries").id == "p0002"
+    assert adopt(living.pilot, "real.jsonl:r5", answerable=False).id == "p0003"
     assert [b.startswith(a) for a, b in zip((questions, order), living.files, strict=True)] == [True, True]
     assert living.questions[6] == {
         "id": "p0001",
@@ -136,8 +137,10 @@ def test_what_joined_for_having_failed_is_in_no_share_and_is_counted_beside_them
     )
     assert [of(after) for of in same] == [of(before) for of in same]
     assert after.headline.words.endswith(
-        "2 more questions joined the set for having failed in use: 1 correct now, 1 not graded; in no share."
+        "2 more questions joined the set for having failed in use: 1 correct now, 1 not graded by a person or a "
+        "rule; in no share."
     )
+    assert [score.checked.keys() for score in after.scores] == [score.checked.keys() for score in before.scores]
     assert after.to_read == [*before.to_read, "p0001"]  # after the sample; the other one declines, which a rule labels
     assert after.leaking.n == 8 and {"p0001", "p0002"} <= after.ranks.keys() | after.graded.keys()
 
@@ -148,6 +151,10 @@ def test_the_words_of_a_real_asker_are_shown_to_nobody_without_all_her_groups(li
     result = Ledger(pilot).result()
     assert {hit["doc"] for hit in result.run.answers["p0001"].hits} == {"travel"} and pilot.readers == {"all-staff"}
     assert result.hidden("p0001") == "hr"
+    told = (pilot.data / "pilot.toml").read_text(encoding="utf-8").replace('annotator_groups = ["hr"]', "")
+    (pilot.data / "pilot.toml").write_text(told, encoding="utf-8")
+    plain = stored_result(Pilot.open("tiny", pilot.data.parents[1]), result.run.id)
+    assert plain.closed_of(["p0001"]) == {"p0001": "hr"} and "p0001 (hr)" in str(tables.progress(plain))
     item = next(item for item in items(result) if item.question_id == "p0001")
     assert frozenset({"hr"}) in item.needs
     file = QuestionFile(pilot.data / "questions.jsonl")
@@ -158,7 +165,7 @@ def test_the_words_of_a_real_asker_are_shown_to_nobody_without_all_her_groups(li
 def test_two_who_adopt_one_answer_at_once_adopt_it_once(living):
     def go(_):
         try:
-            return adopt(Pilot.open("tiny", living.pilot.data.parents[1]), "real.jsonl:r5", answerable=False)
+            return adopt(Pilot.open("tiny", living.pilot.data.parents[1]), "real.jsonl:r5", answerable=False).id
         except DataError as fault:
             return str(fault)
 
@@ -172,15 +179,26 @@ def test_one_who_died_before_the_order_was_written_finishes_when_asked_again(liv
     held = order.read_bytes()
     adopt(living.pilot, "real.jsonl:r5", answerable=False)
     order.write_bytes(held)  # as it lies there if the second write never came
-    assert adopt(Pilot.open("tiny", living.pilot.data.parents[1]), "real.jsonl:r5", answerable=False) == "p0001"
+    again = Pilot.open("tiny", living.pilot.data.parents[1])
+    assert adopt(again, "real.jsonl:r5", answerable=False) == ("p0001", True)
     assert living.pilot.order() == [*before, "p0001"] and len(living.questions) == 7
+
+
+def test_the_command_says_that_it_finished_what_was_cut_short(living, monkeypatch, capsys):
+    order = living.pilot.data / "order.jsonl"
+    held = order.read_bytes()
+    adopt(living.pilot, "real.jsonl:r5", answerable=False)
+    order.write_bytes(held)
+    monkeypatch.chdir(living.pilot.data.parents[1])
+    assert main(["adopt", "tiny", "real.jsonl:r5", "--unanswerable"]) == 0
+    assert "stood in the questions as p0001 since a try that was cut short" in capsys.readouterr().out
 
 
 def test_the_same_question_joins_once_and_that_of_another_asker_beside_it(living):
     adopt(living.pilot, "real.jsonl:r5", answerable=False)
     with pytest.raises(DataError, match="repeats question 'p0001'"):
         adopt(living.pilot, "real.jsonl:r5", answerable=False)
-    assert adopt(living.pilot, "real.jsonl:r6", doc="salaries", answerable=False) == "p0002"
+    assert adopt(living.pilot, "real.jsonl:r6", doc="salaries", answerable=False).id == "p0002"
 
 
 def test_an_answer_without_its_askers_groups_joins_never(living):

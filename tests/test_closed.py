@@ -121,6 +121,25 @@ def test_an_expected_document_that_is_not_there_closes_an_answer_only_by_its_ask
     assert bool(result.hidden("q6")) == bool(closed)
 
 
+def test_answers_further_down_that_are_asked_for_and_closed_are_named_with_the_groups_they_need(tmp_path: Path) -> None:
+    """The judge is changed after its test on all before q3, so it asks for the next answers, q3 first."""
+    result = result_of(tmp_path)
+    at, path = result._need_a_person.index("q3"), result.pilot.data / "pilot.toml"
+    path.write_text(path.read_text().replace("[pilot]", f"[pilot]\nlabels = {at}"))
+    assert result_again(tmp_path).gate.state != "not read"
+    path.write_text(path.read_text() + '[judge]\nkind = "fitted"\n')
+    asking = result_again(tmp_path)
+    assert "q3" in asking.to_read[at:] and asking.closed == {} and asking.headline.correct is not None
+    told = str(tables.progress(asking))
+    assert "1 answer of these is closed to Maud; somebody with the groups in brackets reads it: q3 (hr)." in told
+    append_jsonl(result.pilot.data / "labels.jsonl", labelled(result, "q3", "Hanna"))
+    assert "closed to Maud" not in str(tables.progress(result_again(tmp_path)))
+
+
+def result_again(root: Path) -> Result:
+    return Ledger(Pilot.open("tiny", root)).result(())
+
+
 def test_where_nothing_is_closed_a_sentence_stands_in_place_of_that_form(tmp_path: Path) -> None:
     result = result_of(tmp_path)
     path = result.pilot.data / "pilot.toml"

@@ -206,9 +206,13 @@ def beside(found: Headline, adopted: Sequence[Graded]) -> Headline:
     """A headline that says what became of questions that are in none of its shares: they joined because they failed."""
     if not adopted:
         return found
-    right, unread = sum(g.label == "correct" for g in adopted), sum(g.label is None for g in adopted)
+    said = [g.label for g in adopted if g.by in ("rule", "expert")]  # the judge was tested on none of them
+    right, unread = said.count("correct"), len(adopted) - len(said)
     joined = "1 more question" if len(adopted) == 1 else f"{len(adopted)} more questions"
-    words = f" {joined} joined the set for having failed in use: {right} correct now, {unread} not graded; in no share."
+    words = (
+        f" {joined} joined the set for having failed in use: {right} correct now, {unread} not graded by a person or a "
+        "rule; in no share."
+    )
     return replace(found, words=found.words + words)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -200,6 +200,17 @@ def sweep(
         unlabelled,
         judged,
         _words(useful, candidate, points[0], held_out, wrong_bound, spread) + told,
+    )
+
+
+def not_begun(found: Sweep, first: str, changed: bool, later: int) -> Sweep:
+    """The sweep of nothing, with its cause: the `first` answer of the order waits, and with it `later` labels."""
+    why = "it has changed since it was read" if changed else "nobody has read it"
+    waiting = f", and {later} label{'s' * (later > 1)} further down the order wait for it" if later else ""
+    return replace(
+        found,
+        words="No threshold can be tuned yet: it is taken from the answers of the order up to the last one read, and "
+        f"the first of them, to question {first}, waits to be read: {why}{waiting}.",
     )
 
 

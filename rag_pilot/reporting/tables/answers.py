@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from ...amending import scored_against
 from ...analysis.cost import Usage
@@ -167,12 +168,28 @@ def _first(result: Result) -> bool:
     return str(result.run.info.get("name", "baseline")) == "baseline"
 
 
+def closed_to_annotator(result: Result, closed: Mapping[str, str]) -> str:
+    """Which of the answers that are asked for wait for somebody else than the annotator; empty where none does.
+
+    `closed` holds the groups that each needs.
+    """
+    if not closed:
+        return ""
+    named, them = ", ".join(f"{i} ({needed})" for i, needed in closed.items()), "it" if len(closed) == 1 else "them"
+    return (
+        f" {plural(len(closed), 'answer')} of these {'is' if len(closed) == 1 else 'are'} closed to "
+        f"{result.settings.pilot.annotator}; somebody with the groups in brackets reads {them}: {named}."
+    )
+
+
 def progress(result: Result) -> Html:
     """How many of the answers that need a person are labelled, and what to do next."""
     done, wanted = result.labelled
     stale, beyond = len(set(result.expert.stale) & set(result.to_read)), len(result.sample.beyond)
     later = [q for q in result.sample.beyond if q not in set(result.to_read)]
-    more = sum(i not in result.expert.current for i in result.to_read[wanted:])
+    further = [i for i in result.to_read[wanted:] if i not in result.expert.current]
+    joined = sum(result.by_id[i].adopted for i in further)
+    more = len(further) - joined
     if not wanted:
         step = "No answer of this run needs a person: every label follows by rule."
     elif done < wanted:
@@ -191,6 +208,11 @@ def progress(result: Result) -> Html:
         "notebook 06 says why; the form of 05 holds them."
         if more
         else "",
+        f"{plural(joined, 'answer')} to questions that failed in use {'is' if joined == 1 else 'are'} asked for at the "
+        "end of the form, for a count of their own."
+        if joined
+        else "",
+        closed_to_annotator(result, result.closed_of(further)).strip(),
         f"{plural(len(later), 'label')} lie further down the order." if later else "",
     ]
     bar = element(

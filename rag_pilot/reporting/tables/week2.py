@@ -11,9 +11,10 @@ from ...analysis.threshold import Point, Sweep
 from ...ledger import Tried
 from ...records import Answer
 from ...results import Result
-from ...two_runs import RetrievalChange
+from ...two_runs import RetrievalChange, adopted_in_both
 from ..html import NOT_MEASURED, Html, element, facts, join, note, paragraph, section, table, tag, whole
 from ..words import VERDICT, cause_name, plain, plural
+from .answers import closed_to_annotator
 
 
 def tried(one: Tried) -> Html:
@@ -25,7 +26,7 @@ def tried(one: Tried) -> Html:
         ("Cause that it is to mend", cause_name(change.cause)),
         ("Before", c.before.text()),
         ("After", c.after.text()),
-        ("Fixed / broken", f"{len(c.fixed)} / {len(c.broken)} of {plural(c.n, 'question')}"),
+        ("Fixed / broken", f"{len(c.fixed)} / {len(c.broken)} of {plural(c.n, 'question')}{_adopted(one)}"),
         ("Difference", _difference(c.difference, c.interval)),
         ("Margin of a single score, for comparison", _points(c.article_margin, sign=False)),
         ("Chance of so good a result without any effect (p)", f"{c.p:.4f}"),
@@ -90,9 +91,16 @@ def retrieval_rows(found: RetrievalChange) -> Html:
     )
 
 
+def _adopted(one: Tried) -> str:
+    """How many of the questions compared joined because they had failed in use; empty where none did."""
+    joined = adopted_in_both(one.before, one.after, one.change.measure)
+    return f", {joined} of them asked because {'it' if joined == 1 else 'they'} failed in use" if joined else ""
+
+
 def _who_reads(one: Tried) -> str:
     unread = one.to_read
     told = f"The expert reads both versions of {plural(len(unread), 'question')} above: {', '.join(unread)}."
+    told += closed_to_annotator(one.after, {**one.before.closed_of(unread), **one.after.closed_of(unread)})
     if one.judge_admitted:
         return told
     return f"The judge is not admitted, so all {plural(len(unread), 'changed answer')} are read. {told}"
