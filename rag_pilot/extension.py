@@ -43,6 +43,14 @@ def note_set(path: Path, ids: Collection[str], planned: bool) -> None:
             append_jsonl(path, line)
 
 
+def looks(sets: Sequence[DecidedSet], planned: bool) -> int:
+    """How often each criterion may be judged: as planned at the first verdict, `planned` now where there was none.
+
+    A plan that is made or withdrawn afterwards moves no level.
+    """
+    return 2 if (sets[0].planned if sets else planned) else 1
+
+
 def closed_to(sets: Sequence[DecidedSet], ids: Collection[str]) -> str:
     """Why the criteria cannot be decided on these questions, after those sets; empty where they can."""
     print_ = fingerprint(sorted(ids))

@@ -30,10 +30,10 @@ from .building import Built
 from .corpus.access import all_of, groups_said
 from .corpus.facts import Facts as TextFacts
 from .corpus.facts import numbers_and_codes
-from .criteria import criteria, verdicts_planned
+from .criteria import criteria
 from .errors import DataError
 from .extension import FILE as DECIDED
-from .extension import closed_to, note_set, read_sets
+from .extension import closed_to, looks, note_set, read_sets
 from .fitting import Fitted, fitted
 from .grading.agreement import Gate, Pair
 from .grading.labels import LabelStore
@@ -420,9 +420,10 @@ class Result:
 
         After a decision another set of questions decides nothing but leaks, unless it is the planned extension.
         """
-        looks, agreed = verdicts_planned(self.settings), criteria(self.settings)
-        found = [acceptance(c, self._measured(c.measure), looks) for c in agreed]
-        why = closed_to(read_sets(self.pilot.data / DECIDED), [q.id for q in self.drawn]) if self._own else ""
+        sets = read_sets(self.pilot.data / DECIDED) if self._own else []
+        at = looks(sets, self.settings.pilot.extension_planned)
+        found = [acceptance(c, self._measured(c.measure), at) for c in criteria(self.settings)]
+        why = closed_to(sets, [q.id for q in self.drawn])
         return [undecided(j, why) if why and j.criterion.measure != LEAK_MEASURE else j for j in found]
 
     def _measured(self, measure: str) -> Share | Estimate | None:

@@ -73,6 +73,17 @@ def test_a_planned_extension_is_one_and_a_third_set_decides_nothing(tmp_path):
     assert "there is no third time" in states(third)[1] and len(sets(third)) == 2
 
 
+def test_a_plan_that_is_withdrawn_after_the_first_verdict_leaves_both_at_its_level(tmp_path):
+    pilot = opened(tmp_path, planned=True)
+    states(pilot)
+    path = pilot.data / "pilot.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace("planned = true", "planned = false"), encoding="utf-8")
+    Pilot.open("tiny", tmp_path).lock_acceptance(why="withdrawn")
+    for later in (Pilot.open("tiny", tmp_path), grown(pilot, "q7")):
+        judged = [j for j in Ledger(later).result().judgements() if j.value is not None and j.criterion.limit]
+        assert judged and {j.confidence for j in judged} == {0.975}
+
+
 def test_a_question_that_joined_for_having_failed_makes_no_other_set(tmp_path):
     pilot = opened(tmp_path, planned=False)
     states(pilot)
