@@ -131,7 +131,7 @@ class Ledger:
         before_names = planned_on(self.lines(), name)
         before = self.result(before_names)
         answerable = len(before.ranks) if change.measure == "hit5" else len(before.questions)
-        at_level = self._level(name)
+        at_level = level_for(name, self.lines(), self.pilot.settings.pilot.changes_planned)
         decided, config = self._decided(name), self.pilot.config(self.variant((*before_names, name)))
         if config == self.pilot.config(self.variant(before_names)):
             raise EmptyChangeError(
@@ -259,18 +259,6 @@ class Ledger:
         line = self.verdicts().get(name)
         return line if line and line["verdict"] != "not decided" else None
 
-    def _level(self, name: str) -> float:
-        """The level fixed when the change was first planned; every other change planned before keeps its share.
-
-        One without a verdict yet (a person has to read, its model was missing, its run leaked) may still be tested.
-        """
-        if planned := self._planned(name):
-            return float(planned["level"])
-        begun = dict.fromkeys(line["name"] for line in self.lines() if line["event"] == "planned")
-        kept = set(self.kept())
-        prior = ["kept" if other in kept else "not shown" for other in begun]
-        return level(self.pilot.settings.pilot.changes_planned, prior)
-
     def _note(self, event: str, entry: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         """Append a line, unless the same one stands there: then that one is returned."""
         for line in self.lines():
@@ -288,6 +276,19 @@ def planned_on(lines: Sequence[Mapping[str, Any]], name: str) -> tuple[str, ...]
     """
     first = (n for n, line in enumerate(lines) if line["event"] == "planned" and line["name"] == name)
     return _kept(lines[: next(first, len(lines))])
+
+
+def level_for(name: str, lines: Sequence[Mapping[str, Any]], changes_planned: int) -> float:
+    """The level fixed when a change was first planned; every other change planned before keeps its share.
+
+    One without a verdict yet (a person has to read, its model was missing, its run leaked) may still be tested.
+    """
+    planned = [line for line in lines if line["event"] == "planned"]
+    if own := next((line for line in planned if line["name"] == name), None):
+        return float(own["level"])
+    kept = _kept(lines)
+    prior = ["kept" if other in kept else "not shown" for other in dict.fromkeys(line["name"] for line in planned)]
+    return level(changes_planned, prior)
 
 
 def _verdicts(lines: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
+from hypothesis import given
+from hypothesis import strategies as st
 from tiny import SECRET, run_and_label, tiny_pilot
 
 from rag_pilot.analysis.comparison import SpentLevelError
@@ -15,7 +17,7 @@ from rag_pilot.errors import DataError, ModelError, StaleError
 from rag_pilot.files import append_jsonl
 from rag_pilot.grading.form import LabelForm
 from rag_pilot.grading.labels import LabelStore
-from rag_pilot.ledger import LeakingChangeError, Ledger
+from rag_pilot.ledger import LeakingChangeError, Ledger, level_for
 from rag_pilot.pilot import Pilot
 from rag_pilot.reading import changed_items, changes_form
 from rag_pilot.records import Label
@@ -97,6 +99,24 @@ def test_once_read_it_counts_at_the_level_fixed_before(pilot):
 def test_an_undecided_change_keeps_its_share_of_the_level(pilot):
     Ledger(pilot).attempt("mended")
     assert Ledger(pilot).attempt("glossary").comparison.level == pytest.approx(0.025)
+
+
+STEPS = st.lists(st.tuples(st.sampled_from("abcdefg"), st.sampled_from(("", "not decided", "not shown"))), max_size=20)
+
+
+@given(STEPS, st.integers(1, 6))
+def test_in_no_order_of_planning_and_deciding_is_more_than_the_level_spent_where_none_is_kept(steps, changes_planned):
+    lines, spent = [], {}
+    for name, verdict in steps:  # an empty verdict: planned, and its run failed
+        try:
+            spent[name] = level_for(name, lines, changes_planned)
+        except SpentLevelError:
+            assert len(spent) == changes_planned and name not in spent
+            continue
+        lines.append({"event": "planned", "name": name, "level": spent[name]})
+        if verdict:
+            lines.append({"event": "verdict", "name": name, "verdict": verdict})
+    assert sum(spent.values()) <= 0.05 + 1e-12
 
 
 def test_a_change_that_is_planned_and_has_no_verdict_yet_keeps_its_share_of_the_level(pilot):
