@@ -33,8 +33,8 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
+from rag_pilot.analysis.acceptance import Criterion, acceptance, chance_to_meet
 from rag_pilot.analysis.comparison import compare, confirmed, detectable, level, mcnemar, power
-from rag_pilot.analysis.decision import Criterion, acceptance, chance_to_meet
 from rag_pilot.analysis.headline import Estimate, estimate
 from rag_pilot.analysis.intervals import Interval, bonett_price, wilson
 from rag_pilot.analysis.threshold import Scored, sweep

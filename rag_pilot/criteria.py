@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .analysis.decision import Criterion, can_show
+from .analysis.acceptance import Criterion, can_show
 from .records import Question
 from .settings import Settings
 

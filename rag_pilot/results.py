@@ -13,9 +13,10 @@ from pathlib import PurePath
 from typing import Any
 
 from .admitting import JudgeTest, second_look_said
+from .analysis.acceptance import Judgement, acceptance, undecided
 from .analysis.causes import Cause, Facts, Pareto, causes, pareto
 from .analysis.cost import Spending, spending
-from .analysis.decision import LABELS_NEEDED, Decision, Judgement, acceptance, decide, undecided
+from .analysis.decision import LABELS_NEEDED, Decision, decide
 from .analysis.grades import ExpertLabels, Graded, expert_labels, judge_label, settle
 from .analysis.headline import Estimate, Headline, beside, headline, withheld
 from .analysis.latency import StageTime, stage_times

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from tiny import SECRET, run_and_label, tiny_pilot
 
 from rag_pilot.amending import Amendment
+from rag_pilot.analysis.acceptance import acceptance
 from rag_pilot.analysis.causes import CauseCount, Pareto
 from rag_pilot.analysis.comparison import compare
 from rag_pilot.analysis.cost import Spending, Usage
-from rag_pilot.analysis.decision import Decision, acceptance
+from rag_pilot.analysis.decision import Decision
 from rag_pilot.analysis.grades import Graded
 from rag_pilot.analysis.headline import Headline
 from rag_pilot.analysis.latency import StageTime

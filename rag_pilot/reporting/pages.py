@@ -17,8 +17,9 @@ from markupsafe import Markup
 
 from .. import __version__
 from ..amending import scored_against
+from ..analysis.acceptance import Judgement
 from ..analysis.cost import Tariff, monthly_cost
-from ..analysis.decision import Decision, Judgement
+from ..analysis.decision import Decision
 from ..analysis.headline import Estimate
 from ..analysis.latency import StageTime
 from ..analysis.shares import percent

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...analysis.acceptance import Judgement
 from ...analysis.cost import Prices, Usage, monthly_cost
-from ...analysis.decision import Decision, Judgement
+from ...analysis.decision import Decision
 from ...lock import as_locked
 from ...settings import Settings
 from ..html import NOT_MEASURED, Html, element, listing, note, paragraph, section, table, tag
