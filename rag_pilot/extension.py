@@ -27,6 +27,7 @@ class DecidedSet(Record):
     questions: str  # fingerprint of their ids
     n: int
     planned: bool
+    states: tuple[str, ...] = ()  # what was found of each criterion, such as "few wrong: not met"
 
 
 def read_sets(path: Path) -> list[DecidedSet]:
@@ -34,9 +35,9 @@ def read_sets(path: Path) -> list[DecidedSet]:
     return read_whole(path, DecidedSet.from_json)
 
 
-def note_set(path: Path, ids: Collection[str], planned: bool) -> None:
+def note_set(path: Path, ids: Collection[str], planned: bool, states: Sequence[str]) -> None:
     """Append a line for a set against which the criteria are held, unless it stands there or they may not be."""
-    line = DecidedSet(date.today().isoformat(), fingerprint(sorted(ids)), len(ids), planned)
+    line = DecidedSet(date.today().isoformat(), fingerprint(sorted(ids)), len(ids), planned, tuple(states))
     with saving(path):
         known = read_sets(path)
         if line.questions not in {one.questions for one in known} and not closed_to(known, ids):
@@ -56,11 +57,13 @@ def closed_to(sets: Sequence[DecidedSet], ids: Collection[str]) -> str:
     print_ = fingerprint(sorted(ids))
     if not sets or print_ in {known.questions for known in sets}:
         return ""
+    found = f" ({'; '.join(sets[0].states)})" if sets[0].states else ""
     first, seen = sets[0], f"The criteria were held against {sets[0].n} questions on {sets[0].date}"
     if not first.planned:
         return (
             f"{seen}, and no extension was planned then: these {len(ids)} are another set, which would be a second "
-            "chance. What was found then stands; go back to those questions, or begin a pilot with a lock of its own."
+            f"chance. What was found then stands{found}; go back to those questions, or begin a pilot with a "
+            "lock of its own."
         )
     if len(sets) > 1:
         return f"{seen} and against {sets[1].n} on {sets[1].date}, as planned: there is no third time."

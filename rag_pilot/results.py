@@ -442,7 +442,9 @@ class Result:
         """
         labelled, judged = self.labelled_to_decide, self.judgements()
         if self._own and judged and labelled[0] >= labelled[1]:
-            note_set(self.pilot.data / DECIDED, [q.id for q in self.drawn], self.settings.pilot.extension_planned)
+            found = [f"{j.criterion.name}: {j.state}" for j in judged]
+            asked, planned = [q.id for q in self.drawn], self.settings.pilot.extension_planned
+            note_set(self.pilot.data / DECIDED, asked, planned, found)
         return decide(judged, self.pareto, self.leaking.count, changes_left, labelled=labelled)
 
     @property

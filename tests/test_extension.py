@@ -53,9 +53,11 @@ def test_without_a_plan_a_second_set_of_questions_decides_nothing(tmp_path):
     assert all("second chance" not in j.words for j in Ledger(pilot).result().judgements())
     states(pilot), states(pilot)
     assert [row["n"] for row in sets(pilot)] == [6]
+    stood = "; ".join(f"{j.criterion.name}: {j.state}" for j in Ledger(pilot).result().judgements())
     pilot = grown(pilot, "q7")
     found, said = states(pilot)
     assert set(found) == {"not decided"} and "these 7 are another set, which would be a second chance" in said
+    assert f"What was found then stands ({stood}); go back" in said
     path = pilot.data / "pilot.toml"
     path.write_text(path.read_text(encoding="utf-8").replace("planned = false", "planned = true"), encoding="utf-8")
     late = Pilot.open("tiny", tmp_path)
