@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from .errors import HaltedError
 
 S = TypeVar("S")
 T = TypeVar("T")
+
+LOOK = 0.2
+"""Seconds between looks for an interrupt: one that comes just before a wait begins would not end that wait."""
 
 
 def finished(do: Callable[[S], T], todo: Sequence[S], threads: int, model: Any) -> Generator[T]:
@@ -26,10 +30,14 @@ def finished(do: Callable[[S], T], todo: Sequence[S], threads: int, model: Any) 
         yield from map(do, todo)
         return
     pool = ThreadPoolExecutor(threads)
+    futures: list[Future[T]] = []
+    ended: SimpleQueue[Future[T]] = SimpleQueue()
     try:
-        futures = [pool.submit(do, item) for item in todo]
-        for future in as_completed(futures):
-            yield future.result()
+        for item in todo:
+            futures.append(pool.submit(do, item))
+            futures[-1].add_done_callback(ended.put)
+        for _ in todo:
+            yield _next(ended).result()
     except BaseException as stop:
         pool.shutdown(wait=False, cancel_futures=True)
         while not all(future.done() for future in futures):  # again, because one may only now begin to wait
@@ -42,3 +50,11 @@ def finished(do: Callable[[S], T], todo: Sequence[S], threads: int, model: Any) 
         raise
     finally:
         pool.shutdown()
+
+
+def _next(ended: SimpleQueue[T]) -> T:
+    while True:
+        try:
+            return ended.get(timeout=LOOK)
+        except Empty:
+            continue
