@@ -39,6 +39,7 @@ class PilotTable(_Table):
     as_of: date | None = None  # the day at which documents are fresh or stale; none: today
     languages: tuple[str, ...] = ("en",)  # of the documents and questions
     form_language: Literal["en", "fr", "pl"] = "en"  # of the expert's forms; the labels are stored the same
+    report_language: Literal["en", "fr", "pl"] = "en"  # of the sponsor's first page, its pictures and the decision
     everyone: str = Field("all-staff", min_length=1)  # the group that every asker has
     annotator: str = "expert"  # whose labels count
     annotator_groups: tuple[str, ...] = ()  # what she may read; empty: everyone's
