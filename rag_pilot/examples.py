@@ -1,6 +1,7 @@
 """Runs that came with a pilot, in data/<pilot>/example-runs/: shown beside its own, counted in no score and no verdict.
 
-Each is what another answerer or judge made of the same questions; it says itself which (run.json).
+Each is what another answerer or judge made of the same questions; it says itself which (run.json). What the expert read
+of it stands beside it (labels.jsonl).
 """
 
 from __future__ import annotations

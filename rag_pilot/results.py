@@ -82,9 +82,12 @@ class Result:
 
     @cached_property
     def all_labels(self) -> list[Label]:
-        """Every line of labels.jsonl; the other document that one names by its id, where the expert may open it."""
+        """Every line of labels.jsonl, of an example also of the one beside it; the other document that a label names by
+        its id, where the expert may open it."""
         titles = open_titles(self.documents.values(), self.pilot.annotator_groups)
-        return [resolved(label, titles) for label in LabelStore(self.pilot.data / "labels.jsonl").read()]
+        folders = [self.pilot.data, *([] if self._own or not self.run.folder else [self.run.folder])]
+        found = (label for folder in folders for label in LabelStore(folder / "labels.jsonl").read())
+        return [resolved(label, titles) for label in found]
 
     @cached_property
     def expert(self) -> ExpertLabels:

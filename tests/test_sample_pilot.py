@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from rag_pilot.analysis.grades import citation_rule, rule_label
 from rag_pilot.analysis.sample import seeded_order
+from rag_pilot.files import dumps, read_jsonl
 from rag_pilot.identity import fold
 from rag_pilot.ledger import Ledger
 from rag_pilot.lock import read_lock
 from rag_pilot.pilot import Pilot
+from rag_pilot.records import Label
 from rag_pilot.results import Result
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -101,12 +104,65 @@ def test_the_baseline_is_the_one_that_was_labelled(baseline):
     assert frozen == found
 
 
+def _read(path):
+    return [Label.from_json(row) for _, row in read_jsonl(path)]
+
+
+WEEK1 = _read(SAMPLE / "labels.jsonl")[:50]
+LATER, CHECK = _read(SAMPLE / "labels.jsonl")[50:], _read(SAMPLE / "check" / "labels.jsonl")
+
+
 @pytest.mark.slow
-def test_all_fifty_labels_belong_to_the_baseline(baseline):
+def test_the_fifty_labels_of_week_1_belong_to_the_baseline(baseline):
+    assert [label.question_id for label in WEEK1] == baseline.first_to_read
     assert baseline.labelled == (50, 50)
-    assert baseline.expert.stale == ()
-    assert {label.annotator for label in baseline.expert.current.values()} == {"sample-author"}
-    assert all(label.note or label.label == "correct" for label in baseline.expert.current.values())
+    assert {label.annotator for label in (*WEEK1, *LATER, *CHECK)} == {"sample-author"}
+    assert all(label.note or label.label == "correct" for label in (*WEEK1, *LATER, *CHECK))
+    assert all(bool(label.cause) == (label.label != "correct") for label in (*LATER, *CHECK))
+
+
+@pytest.mark.slow
+def test_week_2_is_read_a_change_is_kept_and_the_final_run_decided(pilot):
+    ledger = Ledger(pilot)
+    verdicts = {one.change.name: one.entry["verdict"] for one in ledger.attempt_all()}
+    assert verdicts == {
+        "titles-and-glossary": "not shown",
+        "multilingual-embedding": "not shown",
+        "mended-documents": "kept",
+        "longer-answers": "not shown",
+    }
+    final = ledger.result()
+    assert final.labelled == (50, 50)
+    assert final.headline.by_person == 50
+    assert final.decision(ledger.left()).verdict == "stop"
+
+
+def _truth(result):
+    """Labels of all answers of a run by rule or by a person who read each."""
+    read = {(label.question_id, label.answer_sha): label.label for label in (*WEEK1, *LATER, *CHECK)}
+    by_id = {q.id: q for q in result.questions}
+    found = {}
+    for id_, answer in result.run.answers.items():
+        known = rule_label(by_id[id_], answer)
+        found[id_] = known or citation_rule(by_id[id_], answer, read[id_, answer.sha])
+    return Counter(found.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", [(), ("mended-documents",)], ids=["baseline", "final"])
+def test_the_truth_lies_inside_the_interval_of_fifty_labels_and_the_judge(pilot, kept, tmp_path):
+    root = tmp_path / "fifty"
+    shutil.copytree(pilot.data, root / "data" / "sample")
+    shutil.copytree(pilot.results, root / "results" / "sample")
+    weekly = (label for label in (*WEEK1, *LATER) if kept or label in WEEK1)
+    (root / "data" / "sample" / "labels.jsonl").write_text("".join(dumps(label) + "\n" for label in weekly), "utf-8")
+    result = Ledger(Pilot.open("sample", root)).result(kept)
+    assert (result.headline.by_person, result.headline.by_judge) == ((50, 44) if not kept else (50, 42))
+    truth = _truth(result)
+    assert truth.total() == 200
+    for label in ("correct", "wrong", "declined"):
+        low, high = getattr(result.headline, label).interval
+        assert low <= truth[label] / 200 <= high, (label, truth)
 
 
 @pytest.mark.slow

@@ -35,6 +35,7 @@ def examples(own: Result, others: Sequence[Result]) -> Html:
             ("Scored against", lambda run: scored_against(run) or "the question set as it was"),
             ("Judge", _judge),
             ("The judge says: correct, partly, wrong", _labels),
+            ("The expert says: correct, partly, wrong", _read),
             ("The judge against the expert", _gate),
             ("Seconds an answer: half under, 95 % under", _seconds),
         )
@@ -44,7 +45,7 @@ def examples(own: Result, others: Sequence[Result]) -> Html:
         table("Other answerers and judges on the same questions", head, rows),
         note(
             "Examples that came with the pilot, in no score and no verdict. What a judge says counts for nothing until "
-            "it agreed with an expert; answers that nobody has read have no label."
+            "it agreed with an expert; the expert read the first answers of the order that need a person."
         ),
     )
 
@@ -89,10 +90,17 @@ def _labels(result: Result) -> str:
     count = Counter(v.judged for v in judged)
     unreadable = f", {count[None]} unreadable" if count[None] else ""
     answers = result.run.answers
-    given = [q.id for q in result.questions if q.answerable and answers[q.id].status == "answered"]
-    gone = len(set(given) - result.run.verdicts.keys())
-    amended = f"; {gone} left out, of expected answers amended since" if gone else ""
-    return f"{', '.join(str(count[label]) for label in JUDGE_LABELS)} of {len(judged)}{unreadable}{amended}"
+    given = [q for q in result.questions if q.answerable and answers[q.id].status == "answered"]
+    gone = [bool(q.amendments) for q in given if q.id not in result.run.verdicts]
+    left = ((sum(gone), "left out, of expected answers amended since"), (gone.count(False), "not graded"))
+    told = "".join(f"; {n} {why}" for n, why in left if n)
+    return f"{', '.join(str(count[label]) for label in JUDGE_LABELS)} of {len(judged)}{unreadable}{told}"
+
+
+def _read(result: Result) -> str:
+    count = Counter(result.expert.current[i].label for i in result.first_to_read if i in result.expert.current)
+    own = f", {count['declined']} declined in its words" if count["declined"] else ""
+    return f"{', '.join(str(count[label]) for label in JUDGE_LABELS)} of {count.total()}{own}" if count else "not read"
 
 
 def _gate(result: Result) -> str:
