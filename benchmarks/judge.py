@@ -2,7 +2,7 @@
 
     python benchmarks/judge.py [--json FILE] [--sets evouna mtrag_human sample] [--pilot NAME] [--even]
 
-Sets: evouna (correct or wrong; any of several expected answers will do), mtrag_human (correct, partly, wrong) and the
+Sets: evouna (correct or wrong; any of several expected answers will do), mtrag_human (correct, partly, wrong) and all
 labels of data/sample, where the citation rule stands behind every judge as it does in a pilot. What was developed was
 developed on questions whose id has an even SHA-256 (all answers to one question are on one side); the odd ones are
 reported, --even shows the others. The baselines are always-correct, exact containment (case, accents, punctuation and
@@ -42,11 +42,13 @@ import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
 from rag_pilot.analysis.intervals import wilson
+from rag_pilot.examples import example_runs
 from rag_pilot.files import read_jsonl
 from rag_pilot.fitting import LABELS_NEEDED, groups_of, out_of_fold
 from rag_pilot.grading.agreement import Gate, Pair, cohen_kappa, gate
 from rag_pilot.grading.faithfulness import FAITHFUL, Checked, claims_of, faithfulness
 from rag_pilot.grading.judge import Judge, Judgement, features, offline_judge
+from rag_pilot.grading.labels import LabelStore
 from rag_pilot.identity import fold_word
 from rag_pilot.ledger import Ledger
 from rag_pilot.models import scorer_of
@@ -91,14 +93,19 @@ def rows_of(name: str, data: Path) -> list[Row]:
 
 
 def sample_rows() -> list[Row]:
-    """The expert's labels of the sample's baseline run."""
-    result = Ledger(Pilot.open("sample", ROOT)).result(())
-    asked = {q.id: q for q in result.run.questions}
-    return [
-        Row(i, q.question, (q.expected,), a.text or "", label.label or "", not q.docs.isdisjoint(a.docs))
-        for i, label in result.expert.current.items()
-        for q, a in [(asked[i], result.run.answers[i])]
-    ]
+    """Every answer of the sample that was read, each text once: of its runs, of check/ and of its example runs."""
+    ledger = Ledger(Pilot.open("sample", ROOT))
+    own = [ledger.result(()), *(one.after for one in ledger.attempt_all())]
+    check = LabelStore(ledger.pilot.data / "check" / "labels.jsonl").counting()
+    rows: dict[tuple[str, str], Row] = {}
+    for result in (*own, *example_runs(ledger.pilot)):
+        answers = result.run.answers
+        read = {label.question_id: label for label in check if label.answer_sha == answers[label.question_id].sha}
+        for i, label in {**read, **result.expert.current}.items():
+            q, a = result.by_id[i], answers[i]
+            cites = not q.docs.isdisjoint(a.docs)
+            rows[i, a.sha] = Row(i, q.question, (q.expected,), a.text or "", label.label or "", cites)
+    return list(rows.values())
 
 
 # -- judges ----------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from typing import Any
 from .files import append_jsonl, read_whole, saving
 from .fitting import FOLDS, STRENGTH
 from .grading.agreement import Gate
-from .grading.judge import FULL, LONG, OWN_FULL, OWN_SOME, RUBRIC, SOME
+from .grading.judge import FULL, LONG, OWN_FULL, OWN_SOME, RUBRIC, RULES, SOME
 from .identity import fingerprint
 from .records import Record
 
@@ -47,7 +47,7 @@ def judge_id(table: Mapping[str, Any]) -> str:
     kind = table.get("kind", "offline")
     if kind == "model":
         return fingerprint([kind, RUBRIC, {name: table.get(name) for name in ASKED_BY}])
-    rules = [FULL, SOME, LONG, OWN_FULL, OWN_SOME]
+    rules = [RULES, FULL, SOME, LONG, OWN_FULL, OWN_SOME]
     return fingerprint([kind, rules, *([STRENGTH, FOLDS] if kind == "fitted" else [])])
 
 

@@ -306,3 +306,30 @@ def test_offline_every_text_has_a_label_or_none_and_always_the_same(question: st
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_offline_the_expected_answer_itself_is_never_graded_wrong(question: str, expected: str) -> None:
     assert offline_judge(question, expected, expected).label in ("correct", None)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected", "text", "label"),
+    [
+        ("How much notice?", "Send it within 5 working days.", "within five working days", "correct"),
+        ("Quel délai ?", "10 jours ouvrés, par écrit.", "dix jours ouvrés", "correct"),
+        ("Ile dni?", "5 dni roboczych na piśmie.", "pięć dni roboczych", "correct"),
+        ("How much notice?", "Send it within 5 working days.", "within six working days", "wrong"),
+        ("Max for a room in London?", "£165 a night, breakfast and tax included.", "165", "correct"),
+        (
+            "Max for a room in London?",
+            "£165 a night, breakfast and tax included.",
+            "A room in London: £165.",
+            "correct",
+        ),
+        (
+            "Max for a room in London?",
+            "£165 a night, breakfast and tax included.",
+            "Code C4 sells 165 gloves.",
+            "partly",
+        ),
+        ("Max for a room in London?", "£165 a night, breakfast and tax included.", "145", "wrong"),
+    ],
+)
+def test_offline_a_number_counts_as_a_word_and_bare_numbers_answer_what_asks_for_them(question, expected, text, label):
+    assert offline_judge(question, expected, text).label == label

@@ -29,8 +29,10 @@ FULL, SOME = 0.6, 0.3
 LONG, OWN_FULL, OWN_SOME = 20, 0.4, 0.35
 """From so many words on an expected answer is a text of its own; then shares of the *graded* text's words count too.
 
-Set on real answers that people had labelled (benchmarks/judge.py, the even half), never on a pilot's own labels.
+Set on answers that people had labelled (benchmarks/judge.py, the even half, that of the sample among them).
 """
+RULES = 2
+"""Raised where the rules are changed: a judge by other rules is another judge, and has to be tested anew."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,12 @@ def offline_judge(question: str, expected: str, text: str) -> Judgement:
     """Grade by what of the expected answer stands in the text: its numbers and codes first, then its words.
 
     Words of the question and citation marks do not count, what the expected answer says in brackets may be missing, and
-    a word may be spelt or inflected otherwise. All numbers and 30 % of the words, or 60 % of the words where there are
-    no numbers: correct; most of them, or 30 % of the words: partly; else wrong. Of an expected answer of 20 words or
-    more nobody repeats all: correct is a text that holds 30 % of it and has 40 % of its own words from it, partly one
-    that has 35 %. Yes against no, as first words, is wrong; where one of the two seems to say that it cannot answer and
-    the other does not, partly is the most.
+    a word may be spelt or inflected otherwise, a number up to twelve be written as a word. All numbers and 30 % of the
+    words, or all numbers and hardly a word that is neither asked nor expected, or 60 % of the words where there are no
+    numbers: correct; most of them, or 30 % of the words: partly; else wrong. Of an expected answer of 20 words or more
+    nobody repeats all: correct is a text that holds 30 % of it and has 40 % of its own words from it, partly one that
+    has 35 %. Yes against no, as first words, is wrong; where one of the two seems to say that it cannot answer and the
+    other does not, partly is the most.
     """
     text = _plain(text)
     if {_POLARITY.get(_first(expected)), _POLARITY.get(_first(text))} == {True, False}:
@@ -88,6 +91,15 @@ def features(question: str, expected: str, text: str) -> tuple[float, ...]:
 
 _ORDER = (None, "wrong", "partly", "correct")
 _POLARITY = dict.fromkeys(("yes", "oui", "tak", "ja", "si"), True) | dict.fromkeys(("no", "non", "nie", "nein"), False)
+_SPELT = {
+    fold_word(word): str(number)
+    for spelt in (
+        "two three four five six seven eight nine ten eleven twelve",
+        "deux trois quatre cinq six sept huit neuf dix onze douze",
+        "dwa trzy cztery pięć sześć siedem osiem dziewięć dziesięć jedenaście dwanaście",
+    )
+    for number, word in enumerate(spelt.split(), start=2)
+}
 _TOKENS = tokenizer(("en", "fr", "pl"))
 _GLUED = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z][^\W\d_A-Z])")
 
@@ -106,10 +118,11 @@ def _compared(question: str, expected: str, text: str) -> Judgement:
         share = _held(wanted, held)
         label = "correct" if share >= FULL else "partly" if share >= SOME else "wrong"
         return Judgement(label, f"holds {share:.0%} of the expected answer's words")
-    number_share = len(numbers & _numbers(text)) / len(numbers)
+    number_share = len(numbers & _said(text)) / len(numbers)
     share = _held(wanted, held) if wanted else number_share
+    bare = _held(held, [*words, *_words(question)]) >= FULL if held else True  # the numbers, and nothing of its own
     most = 0.7 * number_share + 0.3 * share >= 0.5
-    label = "correct" if number_share == 1 and share >= SOME else "partly" if most else "wrong"
+    label = "correct" if number_share == 1 and (share >= SOME or bare) else "partly" if most else "wrong"
     return Judgement(label, f"holds {number_share:.0%} of its numbers, {share:.0%} of the expected answer's words")
 
 
@@ -149,6 +162,11 @@ def _numbers(text: str) -> frozenset[str]:
         plain = fold_word(code).replace("-", "").replace(",", ".")
         found.add(plain.removesuffix(".00").removesuffix(".0").lstrip("0") or "0")
     return frozenset(found)
+
+
+def _said(text: str) -> frozenset[str]:
+    """The numbers of a text, those from two to twelve also where they are written as words."""
+    return _numbers(text) | {_SPELT[word] for word in map(fold_word, re.findall(r"[^\W\d_]+", text)) if word in _SPELT}
 
 
 RUBRIC = """Compare an answer with the expected answer to a question.
