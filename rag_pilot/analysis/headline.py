@@ -205,15 +205,15 @@ def withheld(found: Headline, sample: int, needed: Sequence[str]) -> Headline:
 
     `needed` are the groups that each of them needs.
     """
-    groups = tuple(sorted(Counter(needed).items()))
-    waiting = ", ".join(f"{count} for {named}" for named, count in groups)
+    groups = sorted(Counter(needed).items())
+    waits = tuple(Said("waiting_for", f"{count} for {named}", n=count, groups=named) for named, count in groups)
     words = (
         f"No headline: {len(needed)} of the {sample} answers of the sample show text that the annotator may not open, "
-        f"and wait for a reader with access to it ({waiting}), or for two who differ to agree. They stay in the "
+        f"and wait for a reader with access to it ({', '.join(waits)}), or for two who differ to agree. They stay in the "
         "sample, or the number would be of the others alone: "
         ' in notebook 05 open expert_form(result, annotator="her name", groups=[...]) for such a person.'
     )
-    said = (Said("withheld", words, n=len(needed), sample=sample, groups=groups),)
+    said = (Said("withheld", words, n=len(needed), sample=sample, waiting=waits),)
     return replace(found, correct=None, wrong=None, declined=None, partly=None, excess=0.0, words=words, said=said)
 
 
