@@ -94,7 +94,9 @@ def _rule(question: Question, answer: Answer, label: Label | None, facts: Facts)
         if existing <= facts.stale and question.id not in facts.holding:
             return "missing_or_stale", Said("past_its_date", f"past its date: {named}", named=named)
         if question.id in facts.lacking:
-            return "missing_or_stale", Said("lacks_numbers", f"does not hold the expected numbers: {named}", named=named)
+            return "missing_or_stale", Said(
+                "lacks_numbers", f"does not hold the expected numbers: {named}", named=named
+            )
     if not facts.may_open(question):
         return "not_permitted", f"the asker may not open {named}"
     return _seen_by_the_model(question, answer, facts, quote if in_documents else "")

@@ -47,7 +47,8 @@ def decide(
             (
                 Said(
                     "leaking",
-                    f"For {leaking} questions something that the asker may not open reached a list, a prompt or a file.",
+                    f"For {leaking} questions something that the asker may not open reached a list, a prompt or a "
+                    "file.",
                     n=leaking,
                 ),
                 Said("leaking_then", "Nothing goes live before that is mended and the run repeated."),

@@ -209,8 +209,8 @@ def withheld(found: Headline, sample: int, needed: Sequence[str]) -> Headline:
     waits = tuple(Said("waiting_for", f"{count} for {named}", n=count, groups=named) for named, count in groups)
     words = (
         f"No headline: {len(needed)} of the {sample} answers of the sample show text that the annotator may not open, "
-        f"and wait for a reader with access to it ({', '.join(waits)}), or for two who differ to agree. They stay in the "
-        "sample, or the number would be of the others alone: "
+        f"and wait for a reader with access to it ({', '.join(waits)}), or for two who differ to agree. They stay in "
+        "the sample, or the number would be of the others alone: "
         ' in notebook 05 open expert_form(result, annotator="her name", groups=[...]) for such a person.'
     )
     said = (Said("withheld", words, n=len(needed), sample=sample, waiting=waits),)
@@ -228,8 +228,8 @@ def beside(found: Headline, adopted: Sequence[Graded]) -> Headline:
         f"{joined} joined the set for having failed in use: {right} correct now, {unread} not graded by a person or a "
         "rule; in no share."
     )
-    said = Said("joined", words, n=len(adopted), right=right, unread=unread)
-    return replace(found, words=f"{found.words} {said}", said=(*found.said, said))
+    more = Said("joined", words, n=len(adopted), right=right, unread=unread)
+    return replace(found, words=f"{found.words} {more}", said=(*found.said, more))
 
 
 def _refusal(unreadable: int, asked: int) -> Said:

@@ -259,7 +259,7 @@ def _words(
     )
     low, high = spread
     what = {"threshold": candidate.threshold, "wrong": held_out.wrong, "n": held_out.n, "bound": bound or 0.0}
-    told = Said("declining_under", seen, **what, always=always.wrong, low=low, high=high)
+    told = Said("declining_under", seen, **what, always=always.wrong, low=100 * low, high=high)
     if useful:
         return told
     none = f"No useful threshold: no gain over both always answering and always declining is shown. {seen}"

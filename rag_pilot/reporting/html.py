@@ -90,9 +90,18 @@ def _escaped(text: str) -> str:
     return html.escape(re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]", "\ufffd", text), quote=True)
 
 
-def section(*parts: object) -> Html:
-    """Parts as one result on the page; a plain string becomes a paragraph, an empty one and None are left out."""
-    return element("div", *(p if isinstance(p, Html) else paragraph(p) for p in parts if p), class_="rp")
+def section(*parts: object, lang: str = "en") -> Html:
+    """Parts as one result on the page; a plain string becomes a paragraph, an empty one and None are left out.
+
+    `lang` is said where it is not English.
+    """
+    said = {} if lang == "en" else {"lang": lang}
+    return element("div", *(p if isinstance(p, Html) else paragraph(p) for p in parts if p), class_="rp", **said)
+
+
+def english_in(html: str, lang: str) -> Html:
+    """A piece of a page in that language: marked as English unless it says itself that it is in the page's."""
+    return Html(html if lang == "en" or f'lang="{lang}"' in html else f'<div lang="en">{html}</div>')
 
 
 def paragraph(*parts: object, kind: str = "") -> Html:
@@ -175,7 +184,7 @@ def facts(caption: str, rows: Iterable[tuple[str, object]]) -> Html:
     return table(caption, ("", ""), [(name, join([cell(value)])) for name, value in rows])
 
 
-_NUMBER = r"[+-]?[\d.,<>]+(?: ?%| points| ms| s| of [\d,]+)?|not measured|no data|none|–"
+_NUMBER = r"[+-]?[\d.,<>\u202f]+(?:[ \u202f]?%| points| ms| s| (?:of|sur|z) [\d,\u202f]+)?|not measured|no data|none|–"
 
 
 def _is_number(value: object) -> bool:

@@ -72,7 +72,7 @@ class Voice(string.Formatter):
 
     def number(self, value: float, how: str = ",") -> str:
         """A number as Python formats it, with the marks of the language."""
-        marks = {} if self.language == "en" else {",": NARROW, ".": ","}
+        marks: dict[str, str | int | None] = {} if self.language == "en" else {",": NARROW, ".": ","}
         return format(value, how).translate(str.maketrans(marks))
 
     def format_field(self, value: Any, format_spec: str) -> str:
@@ -95,6 +95,10 @@ class Voice(string.Formatter):
         if isinstance(value, str):
             return self.say(value)
         return self.number(value, how) if how else str(value)
+
+    def percent(self, share: float) -> str:
+        """A share as a whole percentage with its sign."""
+        return self.format_field(share, "%")
 
     def _day(self, iso: str) -> str:
         """Such as '1 December 2026', '1er décembre 2026', '1 grudnia 2026'; what is no date stands as it is."""
