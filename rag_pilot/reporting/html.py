@@ -100,8 +100,9 @@ def section(*parts: object, lang: str = "en") -> Html:
 
 
 def english_in(html: str, lang: str) -> Html:
-    """A piece of a page in that language: marked as English unless it says itself that it is in the page's."""
-    return Html(html if lang == "en" or f'lang="{lang}"' in html else f'<div lang="en">{html}</div>')
+    """A piece of a page in that language: marked as English unless its outermost element says that it is in it."""
+    outermost = html.rpartition("</style>")[2].partition(">")[0]
+    return Html(html if lang == "en" or f'lang="{lang}"' in outermost else f'<div lang="en">{html}</div>')
 
 
 def paragraph(*parts: object, kind: str = "") -> Html:
@@ -198,7 +199,11 @@ def _is_number(value: object) -> bool:
 # -- pictures ----------------------------------------------------------------------------------------------------------
 
 
-def picture(data: bytes, alt: str, caption: str, kind: str = "svg+xml") -> Html:
-    """A figure that carries its image inside the page; `alt` states the finding with its numbers."""
+def picture(data: bytes, alt: str, caption: str, kind: str = "svg+xml", lang: str = "en") -> Html:
+    """A figure that carries its image inside the page; `alt` states the finding with its numbers.
+
+    `lang` is said where it is not English.
+    """
+    said = {} if lang == "en" else {"lang": lang}
     source = f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}"
-    return element("figure", element("img", alt=alt, src=source), element("figcaption", caption), class_="rp")
+    return element("figure", element("img", alt=alt, src=source), element("figcaption", caption), class_="rp", **said)

@@ -196,7 +196,7 @@ def progress(result: Result, language: str = "en") -> Html:
         say("hint_later", n=len(later)) if later else "",
     ]
     told = say("labelled_of", done=done, wanted=wanted)
-    bar = element("progress", f"{done} / {wanted}", value=done, max=max(wanted, 1), aria_label=told)
+    bar = element("progress", say("n_of", n=done, all=wanted), value=done, max=max(wanted, 1), aria_label=told)
     return section(
         paragraph(told, kind="big"),
         paragraph(bar),
