@@ -113,7 +113,7 @@ def decide(
             few = " (few to go by)" if known < COUNTS_ONLY_UNDER else ""
             reason = f"{count} of {known} bad answers have the cause {cause}{few}: {then}."
             key = f"most_{verdict}{'_few' if few else ''}"
-            return Decision(verdict, (missed, Said(key, reason, count=count, known=known)))
+            return Decision(verdict, (missed, Said(key, reason, cause=cause, count=count, known=known)))
     neither = f"Neither documents nor tone explain most bad answers; {largest}."
     return Decision("stop", (missed, Said("neither", neither, largest=largest)))
 
