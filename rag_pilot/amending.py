@@ -23,6 +23,7 @@ from .grading.labels import counting, stamp
 from .grading.naming import Titles, meant, open_titles
 from .records import OF_REFERENCE, Label, Question, Record
 from .results import Result
+from .said import Said
 
 REFERENCE = ("expected", "doc", "also", "answerable")
 """What an answer is held against."""
@@ -252,8 +253,12 @@ def scored_against(result: Result) -> str:
     if not since:
         return ""
     days = sorted({day for found in since.values() for day in found})
-    when = f"on {_words(days[0])}" if len(days) == 1 else f"from {_words(days[0])} to {_words(days[-1])}"
-    return f"the question set as amended {when} ({len(since)} question{'s' if len(since) > 1 else ''})"
+    first, last, n = days[0], days[-1], len(since)
+    when = f"on {_words(first)}" if len(days) == 1 else f"from {_words(first)} to {_words(last)}"
+    words = f"the question set as amended {when} ({n} question{'s' if n > 1 else ''})"
+    if len(days) == 1:
+        return Said("amended_on", words, day=first, n=n)
+    return Said("amended_from", words, day=first, last=last, n=n)
 
 
 def _words(day: str) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from .files import append_jsonl, read_whole, saving
 from .identity import fingerprint
 from .records import Record
+from .said import Said
 
 FILE = "decisions.jsonl"
 
@@ -60,11 +61,22 @@ def closed_to(sets: Sequence[DecidedSet], ids: Collection[str]) -> str:
     found = f" ({'; '.join(sets[0].states)})" if sets[0].states else ""
     first, seen = sets[0], f"The criteria were held against {sets[0].n} questions on {sets[0].date}"
     if not first.planned:
-        return (
+        return Said(
+            "closed_set_found" if first.states else "closed_set",
             f"{seen}, and no extension was planned then: these {len(ids)} are another set, which would be a second "
             f"chance. What was found then stands{found}; go back to those questions, or begin a pilot with a "
-            "lock of its own."
+            "lock of its own.",
+            n=first.n,
+            date=first.date,
+            now=len(ids),
+            **({"states": tuple(map(_found, first.states))} if first.states else {}),
         )
     if len(sets) > 1:
-        return f"{seen} and against {sets[1].n} on {sets[1].date}, as planned: there is no third time."
+        told = f"{seen} and against {sets[1].n} on {sets[1].date}, as planned: there is no third time."
+        return Said("closed_twice", told, n=first.n, date=first.date, then=sets[1].n, on=sets[1].date)
     return ""
+
+
+def _found(recorded: str) -> Said:
+    name, _, state = recorded.rpartition(": ")
+    return Said("found_state", recorded, name=name, state=state)

@@ -45,6 +45,7 @@ from .pilot import Pilot
 from .records import Document, Label, Question, Verdict
 from .retrieval.hybrid import HybridIndex, Retriever
 from .runs import Run
+from .said import Said
 from .scores import Score, scores
 from .settings import Settings
 
@@ -192,14 +193,15 @@ class Result:
 
         No number while an answer of the sample is closed to the annotator and nobody else has read it.
         """
-        read_by = {self.expert.current[i].annotator for i in self.sample.read}
+        read_by = {self.expert.current[i].annotator for i in self.sample.read} or {self.settings.pilot.annotator}
+        names = tuple(sorted(read_by))
         found = headline(
             self.drawn,
             self.run.answers,
             self.order,
             self.expert.current,
             self.verdicts,
-            " and ".join(sorted(read_by)) or self.settings.pilot.annotator,
+            Said("readers", " and ".join(names), names=names),
         )
         found = withheld(found, len(self.first_to_read), list(self.closed.values())) if self.closed else found
         return beside(found, [self.graded[q.id] for q in self.questions if q.adopted])

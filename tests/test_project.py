@@ -19,6 +19,7 @@ STREET = (
     "errors",
     "identity",
     "records",
+    "said",
     "files",
     "progress",
     "pool",

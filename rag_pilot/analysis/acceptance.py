@@ -60,6 +60,7 @@ class Judgement:
     needed: int | None  # questions that would decide at the observed rate; None: not by a practical number, or decided
     words: str
     confidence: float = 0.95  # of the bounds
+    why: str = ""  # it may not be decided on these questions
 
 
 def acceptance(criterion: Criterion, result: Share | Estimate | None, looks: int = 1) -> Judgement:
@@ -94,7 +95,8 @@ def acceptance(criterion: Criterion, result: Share | Estimate | None, looks: int
 def undecided(judgement: Judgement, why: str) -> Judgement:
     """The criterion without a verdict and without numbers, because it may not be decided on these questions."""
     criterion = judgement.criterion
-    return Judgement(criterion, "not decided", None, None, None, 0.0, None, f"{criterion.text()}: not decided. {why}")
+    words = f"{criterion.text()}: not decided. {why}"
+    return Judgement(criterion, "not decided", None, None, None, 0.0, None, words, why=why)
 
 
 def _confidence(looks: int) -> float:

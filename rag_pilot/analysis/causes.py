@@ -16,6 +16,7 @@ from functools import cached_property
 from ..errors import DataError
 from ..identity import fold
 from ..records import CAUSES, OTHER_CAUSES, Answer, Label, Passage, Question
+from ..said import Said
 from .grades import Graded
 from .shares import Share
 
@@ -70,7 +71,7 @@ def cause(question: Question, answer: Answer, graded: Graded, label: Label | Non
     if own is not None and own.cause:
         if own.cause not in ALL_CAUSES:
             raise DataError(f"question {question.id!r}: cause {own.cause!r}; expected one of {', '.join(ALL_CAUSES)}")
-        return Cause(own.cause, own.note or "the expert says so", "expert", name)
+        return Cause(own.cause, own.note or Said("expert_says_so", "the expert says so"), "expert", name)
     return Cause(name, detail, "rule", name)
 
 
@@ -86,14 +87,16 @@ def _rule(question: Question, answer: Answer, label: Label | None, facts: Facts)
     in_documents = bool(quote) and any(quote in text for doc in question.docs for text in facts.folded.get(doc, ()))
     existing = question.docs & facts.documents
     if not existing:
-        return "missing_or_stale", f"no such document: {named}"
+        return "missing_or_stale", Said("no_such_document", f"no such document: {named}", named=named)
     if label is not None and label.stale:
-        return "missing_or_stale", f"the expert says that it is out of date: {named}"
+        return "missing_or_stale", Said("said_stale", f"the expert says that it is out of date: {named}", named=named)
     if not in_documents:
         if existing <= facts.stale and question.id not in facts.holding:
-            return "missing_or_stale", f"past its date: {named}"
+            return "missing_or_stale", Said("past_its_date", f"past its date: {named}", named=named)
         if question.id in facts.lacking:
-            return "missing_or_stale", f"does not hold the expected numbers: {named}"
+            return "missing_or_stale", Said(
+                "lacks_numbers", f"does not hold the expected numbers: {named}", named=named
+            )
     if not facts.may_open(question):
         return "not_permitted", f"the asker may not open {named}"
     return _seen_by_the_model(question, answer, facts, quote if in_documents else "")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import SettingsError
 from ..records import Answer, Verdict
+from ..said import Said
 from ..settings import CostTable
 
 
@@ -142,7 +143,7 @@ def paid_so_far(table: CostTable, tokens: Mapping[str, tuple[int, int]]) -> str:
     return f"{money:,.2f} {table.currency}"
 
 
-SMALL = "small_input_per_million and small_output_per_million"
+SMALL = ("small_input_per_million", "small_output_per_million")
 
 
 def what_if(
@@ -165,32 +166,38 @@ def what_if(
     prices, small, share = tariff.answering, tariff.small, tariff.easy_share
     answered = monthly_cost(questions, used, prices)
     now, prefix = month(answered), min(prefix_tokens, used.tokens_in)
-    rows = [WhatIf("as measured", now, 0.0)]
+    rows = [WhatIf(Said("lever_now", "as measured"), now, 0.0)]
 
     def add(lever: str, cost: float | None, missing: str = "") -> None:
         rows.append(WhatIf(lever, None, None, missing) if cost is None else WhatIf(lever, cost, now - cost))
 
     if fewer < shown:
+        fewer_words = f"{fewer} {'passage' if fewer == 1 else 'passages'} instead of {shown}"
         leaner = replace(used, tokens_in=prefix + (used.tokens_in - prefix) * fewer / shown)
         add(
-            f"{fewer} {'passage' if fewer == 1 else 'passages'} instead of {shown}",
+            Said("lever_fewer", fewer_words, fewer=fewer, shown=shown),
             month(monthly_cost(questions, leaner, prices)),
         )
     add(
-        "a small model for rewriting",
+        Said("lever_small", "a small model for rewriting"),
         month(answered, small) if small and rewriting else None,
-        SMALL if rewriting else "no rewriting that was measured",
+        _lacking(SMALL) if rewriting else Said("no_rewriting", "no rewriting that was measured"),
     )
     cached = monthly_cost(questions, used, prices, cached_tokens=prefix)
     add(
-        "the fixed part of the prompt cached",
+        Said("lever_cached", "the fixed part of the prompt cached"),
         month(cached) if prices.cached is not None else None,
         "cached_per_million",
     )
     if small and share is not None:
         routed = (1 - share) * answered + share * monthly_cost(questions, used, small)
-        add(f"a router: a small model for {100 * share:g} % of the questions", month(routed))
+        words = f"a router: a small model for {100 * share:g} % of the questions"
+        add(Said("lever_router", words, share=share), month(routed))
     else:
-        lacking = [name for name, there in ((SMALL, small), ("easy_share", share is not None)) if not there]
-        add("a router: a small model for easy questions", None, " and ".join(lacking))
+        lacking = (() if small else SMALL) + (() if share is not None else ("easy_share",))
+        add(Said("lever_router_unknown", "a router: a small model for easy questions"), None, _lacking(lacking))
     return rows
+
+
+def _lacking(names: tuple[str, ...]) -> Said:
+    return Said("settings", " and ".join(names), names=names)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..said import Said
 from .acceptance import Judgement
 from .causes import Pareto
 from .shares import COUNTS_ONLY_UNDER
@@ -20,7 +21,7 @@ DECISIONS = ("build", "test_fine_tuning", "fix_documents", "stop", "not_decided"
 
 @dataclass(frozen=True)
 class Decision:
-    """What follows (one of DECISIONS) and why, in two sentences."""
+    """What follows (one of DECISIONS) and why, in two sentences; a page says them in its language (see `Said`)."""
 
     verdict: str
     reasons: tuple[str, str]
@@ -44,52 +45,83 @@ def decide(
         return Decision(
             "stop",
             (
-                f"For {leaking} questions something that the asker may not open reached a list, a prompt or a file.",
-                "Nothing goes live before that is mended and the run repeated.",
+                Said(
+                    "leaking",
+                    f"For {leaking} questions something that the asker may not open reached a list, a prompt or a "
+                    "file.",
+                    n=leaking,
+                ),
+                Said("leaking_then", "Nothing goes live before that is mended and the run repeated."),
             ),
         )
     if not judgements:
-        return Decision("not_decided", ("No criterion was agreed.", "Agree one and lock it, then measure again."))
+        return Decision(
+            "not_decided",
+            (
+                Said("no_criterion", "No criterion was agreed."),
+                Said("no_criterion_then", "Agree one and lock it, then measure again."),
+            ),
+        )
     done, wanted = labelled
     if done < wanted:
         return Decision(
             "not_decided",
             (
-                f"{done} of {wanted} answers of the order are labelled on this run.",
-                f"A final decision needs all {wanted}: read the others in the form (05; 07 for what changes altered). "
-                f"Where it ends before, set labels = {LABELS_NEEDED} in pilot.toml; a closed answer needs a reader who "
-                "may open it.",
+                Said(
+                    "labelled",
+                    f"{done} of {wanted} answers of the order are labelled on this run.",
+                    done=done,
+                    wanted=wanted,
+                ),
+                Said(
+                    "labelled_then",
+                    f"A final decision needs all {wanted}: read the others in the form (05; 07 for what changes "
+                    f"altered). Where it ends before, set labels = {LABELS_NEEDED} in pilot.toml; a closed answer "
+                    "needs a reader who may open it.",
+                    wanted=wanted,
+                    labels=LABELS_NEEDED,
+                ),
             ),
         )
     of = {state: [j for j in judgements if j.state == state] for state in ("met", "not met", "not decided")}
-    standing = f"{len(of['met'])} of {len(judgements)} criteria are met"
+    met, n = len(of["met"]), len(judgements)
+    standing = f"{met} of {n} criteria are met"
     largest = _largest(causes)
-    if len(of["met"]) == len(judgements):
-        return Decision(
-            "build", ("All agreed criteria are met.", f"The question set becomes the release gate; {largest}.")
-        )
+    if met == n:
+        gate = Said("then_gate", f"The question set becomes the release gate; {largest}.", largest=largest)
+        return Decision("build", (Said("all_met", "All agreed criteria are met."), gate))
     if not of["not met"]:
-        open_ones = "; ".join(j.words for j in of["not decided"])
-        return Decision("not_decided", (f"{standing}, none is missed, and the others are open.", open_ones))
-    missed = f"{standing}; missed: {', '.join(j.criterion.name for j in of['not met'])}."
-    if changes_left:
+        open_ones = tuple(of["not decided"])
         return Decision(
             "not_decided",
-            (missed, f"Planned changes still open: {changes_left}; {largest}."),
+            (
+                Said("none_missed", f"{standing}, none is missed, and the others are open.", met=met, n=n),
+                Said("open", "; ".join(j.words for j in open_ones), judgements=open_ones),
+            ),
         )
+    names = tuple(j.criterion.name for j in of["not met"])
+    missed = Said("missed", f"{standing}; missed: {', '.join(names)}.", met=met, n=n, names=names)
+    if changes_left:
+        more = f"Planned changes still open: {changes_left}; {largest}."
+        return Decision("not_decided", (missed, Said("changes_left", more, n=changes_left, largest=largest)))
     for cause, verdict, then in (
         ("missing_or_stale", "fix_documents", "no choice of model will solve that"),
         ("format_or_tone", "test_fine_tuning", "the facts are right, so fine-tuning is worth testing"),
     ):
         if 2 * causes.count(cause) > causes.known:
-            few = " (few to go by)" if causes.known < COUNTS_ONLY_UNDER else ""
-            reason = f"{causes.count(cause)} of {causes.known} bad answers have the cause {cause}{few}: {then}."
-            return Decision(verdict, (missed, reason))
-    return Decision("stop", (missed, f"Neither documents nor tone explain most bad answers; {largest}."))
+            count, known = causes.count(cause), causes.known
+            few = " (few to go by)" if known < COUNTS_ONLY_UNDER else ""
+            reason = f"{count} of {known} bad answers have the cause {cause}{few}: {then}."
+            key = f"most_{verdict}{'_few' if few else ''}"
+            return Decision(verdict, (missed, Said(key, reason, cause=cause, count=count, known=known)))
+    neither = f"Neither documents nor tone explain most bad answers; {largest}."
+    return Decision("stop", (missed, Said("neither", neither, largest=largest)))
 
 
-def _largest(causes: Pareto) -> str:
+def _largest(causes: Pareto) -> Said:
     if not causes.rows:
-        return "no cause of a bad answer is known"
+        return Said("no_cause_known", "no cause of a bad answer is known")
     first = causes.rows[0]
-    return f"the largest cause of bad answers is {first.cause} ({first.share.count} of {first.share.n})"
+    count, n = first.share.count, first.share.n
+    words = f"the largest cause of bad answers is {first.cause} ({count} of {n})"
+    return Said("largest", words, cause=first.cause, count=count, n=n)

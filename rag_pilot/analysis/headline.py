@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..errors import DataError
 from ..records import Answer, Label, Question, Verdict
+from ..said import Said
 from .grades import Graded, judge_label, scored, settle
 from .intervals import Interval, wilson
 from .sample import needs_person, read_so_far
@@ -67,6 +68,7 @@ class Headline:
     words: str
     judge: Share = Share(0, 0)
     excess: float = 0.0
+    said: tuple[Said, ...] = field(default=(), compare=False)  # the sentences of `words`, one by one
 
 
 def estimate(label: str, known: int, asked: int, read: Sequence[tuple[bool, bool]], unread: Sequence[bool]) -> Estimate:
@@ -156,8 +158,11 @@ def headline(
         rest = round(1 - correct.value - wrong.value - declined.value - errors / len(questions), 12)
         partly, excess = (rest + 0.0, 0.0) if rest >= 0 else (None, -rest)
     by_rule, nobody = len(known) - errors, len(unread) - by_judge
-    whom = f"{len(experts)} answers read by {annotator}, {by_judge} by the judge, {by_rule} by rule"
-    whom += f", {nobody} by nobody" if nobody else ""
+    if refused:
+        said = [_refusal(unreadable, len(replies))]
+    else:
+        whom = _whom(len(experts), annotator, by_judge, by_rule, nobody)
+        said = _words(correct, questions, whom, errors, len(need), sample.waiting, len(sample.beyond)) + _over(excess)
     return Headline(
         correct=correct,
         wrong=wrong,
@@ -170,21 +175,29 @@ def headline(
         by_rule=by_rule,
         errors=errors,
         not_graded=nobody,
-        words=_refusal(unreadable, len(replies))
-        if refused
-        else _words(correct, questions, whom, errors, len(need), sample.waiting, len(sample.beyond)) + _over(excess),
+        words=" ".join(said),
         judge=judge,
         excess=excess,
+        said=tuple(said),
     )
 
 
-def _over(excess: float) -> str:
+def _whom(read: int, annotator: str, judge: int, rule: int, nobody: int) -> Said:
+    words = f"{read} answers read by {annotator}, {judge} by the judge, {rule} by rule"
+    who = {"read": read, "person": annotator, "judge": judge, "rule": rule}
+    if nobody:
+        return Said("whom_and_nobody", f"{words}, {nobody} by nobody.", **who, nobody=nobody)
+    return Said("whom", f"{words}.", **who)
+
+
+def _over(excess: float) -> list[Said]:
     if not excess:
-        return ""
-    return (
-        f" The shares are estimated apart, each with its error: correct, wrong and declined together pass 100 % by "
+        return []
+    words = (
+        f"The shares are estimated apart, each with its error: correct, wrong and declined together pass 100 % by "
         f"{100 * excess:.1f} points, so how many are partly right is less than can be told."
     )
+    return [Said("over", words, points=100 * excess)]
 
 
 def withheld(found: Headline, sample: int, needed: Sequence[str]) -> Headline:
@@ -192,14 +205,16 @@ def withheld(found: Headline, sample: int, needed: Sequence[str]) -> Headline:
 
     `needed` are the groups that each of them needs.
     """
-    waiting = ", ".join(f"{count} for {groups}" for groups, count in sorted(Counter(needed).items()))
+    groups = sorted(Counter(needed).items())
+    waits = tuple(Said("waiting_for", f"{count} for {named}", n=count, groups=named) for named, count in groups)
     words = (
         f"No headline: {len(needed)} of the {sample} answers of the sample show text that the annotator may not open, "
-        f"and wait for a reader with access to it ({waiting}), or for two who differ to agree. They stay in the "
-        "sample, or the number would be of the others alone: "
+        f"and wait for a reader with access to it ({', '.join(waits)}), or for two who differ to agree. They stay in "
+        "the sample, or the number would be of the others alone: "
         ' in notebook 05 open expert_form(result, annotator="her name", groups=[...]) for such a person.'
     )
-    return replace(found, correct=None, wrong=None, declined=None, partly=None, excess=0.0, words=words)
+    said = (Said("withheld", words, n=len(needed), sample=sample, waiting=waits),)
+    return replace(found, correct=None, wrong=None, declined=None, partly=None, excess=0.0, words=words, said=said)
 
 
 def beside(found: Headline, adopted: Sequence[Graded]) -> Headline:
@@ -210,42 +225,51 @@ def beside(found: Headline, adopted: Sequence[Graded]) -> Headline:
     right, unread = said.count("correct"), len(adopted) - len(said)
     joined = "1 more question" if len(adopted) == 1 else f"{len(adopted)} more questions"
     words = (
-        f" {joined} joined the set for having failed in use: {right} correct now, {unread} not graded by a person or a "
+        f"{joined} joined the set for having failed in use: {right} correct now, {unread} not graded by a person or a "
         "rule; in no share."
     )
-    return replace(found, words=found.words + words)
+    more = Said("joined", words, n=len(adopted), right=right, unread=unread)
+    return replace(found, words=f"{found.words} {more}", said=(*found.said, more))
 
 
-def _refusal(unreadable: int, asked: int) -> str:
-    return (
+def _refusal(unreadable: int, asked: int) -> Said:
+    words = (
         f"No headline: of {asked} answers that the judge was given, it left {unreadable} without a readable label "
         f"({percent(unreadable / asked)} %, at most {percent(UNREADABLE_MOST)} % are allowed), and nobody knows which "
         "ones. Its replies and reasons stand in verdicts.jsonl: mend the judge (another model, more max_tokens, fuller "
         'expected answers) and run again, or set [judge] kind = "none" for a number from the person\'s labels alone.'
     )
+    share, most = unreadable / asked, UNREADABLE_MOST
+    return Said("unreadable", words, asked=asked, n=unreadable, share=share, most=most)
 
 
 def _words(
     correct: Estimate | None,
     questions: Sequence[Question],
-    whom: str,
+    whom: Said,
     errors: int,
     need: int,
     waiting: str | None,
     beyond: int,
-) -> str:
-    asked = len(questions)
-    failed = f" {errors} calls failed: asked, and counted as no label." if errors else ""
-    waits = f" {beyond} labels further down the order wait until question {waiting} is labelled." if beyond else ""
+) -> list[Said]:
+    asked, after = len(questions), []
+    if errors:
+        after.append(Said("failed", f"{errors} calls failed: asked, and counted as no label.", n=errors))
+    if beyond:
+        words = f"{beyond} labels further down the order wait until question {waiting} is labelled."
+        after.append(Said("waits", words, n=beyond, question=waiting))
     if not asked:
-        return "No data: no question was asked."
+        return [Said("no_data", "No data: no question was asked.")]
     if correct is None:
-        return (
-            f"No number yet: {whom}. {need} of {asked} answers need a person; the first {min(need, COUNTS_ONLY_UNDER)} "
-            f"in the order give a first number, 50 a usable one.{failed}{waits}"
+        first = min(need, COUNTS_ONLY_UNDER)
+        words = (
+            f"{need} of {asked} answers need a person; the first {first} in the order give a first number, 50 a usable "
+            "one."
         )
-    unanswerable = percent(sum(not q.answerable for q in questions) / asked)
-    return (
-        f"On questions like these {asked} ({unanswerable} % unanswerable, this mix): {correct.text()} correct. {whom}. "
-        f"Another mix, or questions not used to mend the system, can differ.{failed}{waits}"
-    )
+        needed = Said("no_number_needed", words, need=need, asked=asked, first=first)
+        return [Said("no_number", f"No number yet: {whom}", whom=whom), needed, *after]
+    none, span = sum(not q.answerable for q in questions) / asked, correct.interval
+    words = f"On questions like these {asked} ({percent(none)} % unanswerable, this mix): {correct.text()} correct."
+    share = Said("share", words, asked=asked, none=none, value=correct.value, low=span.low, high=span.high)
+    mix = Said("other_mix", "Another mix, or questions not used to mend the system, can differ.")
+    return [share, whom, mix, *after]

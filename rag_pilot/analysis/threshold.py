@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from scipy import special
 
 from ..errors import DataError
 from ..records import Answer, Question
+from ..said import Said
 from .grades import Graded
 from .intervals import CONFIDENCE, upper_bound
 
@@ -96,6 +97,7 @@ class Sweep:
     unlabelled: int  # questions without a label
     judged: int  # labels of the admitted judge
     words: str
+    said: tuple[Said, ...] = field(default=(), compare=False)  # the sentences of `words`, one by one
 
 
 class _Table:
@@ -152,16 +154,21 @@ def sweep(
     without = sum(r.score is None for r in rows)
     told = _told(without if without < n else 0, unlabelled, judged)
 
-    def none(words: str, points: tuple[Point, ...] = (), candidate: Point | None = None) -> Sweep:
-        always = points[0] if points else None
-        return Sweep(points, always, candidate, None, None, None, None, None, without, unlabelled, judged, words + told)
+    def none(why: Said, points: tuple[Point, ...] = (), candidate: Point | None = None) -> Sweep:
+        always, said = points[0] if points else None, (why, *told)
+        counts = (without, unlabelled, judged)
+        return Sweep(points, always, candidate, None, None, None, None, None, *counts, " ".join(said), said)
 
     smaller = min(unanswerable, n - unanswerable)
     if smaller < 2 or without == n:
-        lacks = "no answer has a similarity" if smaller >= 2 else "it needs at least 2 labelled ones of both kinds"
-        return none(
-            f"No threshold can be tuned: {lacks}; have {n - unanswerable} answerable, {unanswerable} unanswerable."
+        key, lacks = (
+            ("no_similarity", "no answer has a similarity")
+            if smaller >= 2
+            else ("too_few_of_a_kind", "it needs at least 2 labelled ones of both kinds")
         )
+        have = n - unanswerable
+        words = f"No threshold can be tuned: {lacks}; have {have} answerable, {unanswerable} unanswerable."
+        return none(Said(key, words, have=have, none=unanswerable))
     everything, thresholds = np.arange(n), _thresholds(table.score)
     points = tuple(
         Point(float(t) if math.isfinite(t) else None, n, int(a), int(c), int(w))
@@ -172,8 +179,11 @@ def sweep(
     fold_of = _folds(table.unanswerable, min(folds, smaller), seed)
     choices = [table.choose(everything[fold_of != k], wrong_limit) for k in range(fold_of.max() + 1)]
     if candidate is None or None in choices:
-        words = f"with {n} questions even declining everything does not show a wrong rate of at most"
-        return none(f"No useful threshold: {words} {100 * wrong_limit:g} %.", points, candidate)
+        words = (
+            f"No useful threshold: with {n} questions even declining everything does not show a wrong rate of at most "
+            f"{100 * wrong_limit:g} %."
+        )
+        return none(Said("limit_out_of_reach", words, n=n, limit=wrong_limit), points, candidate)
     chosen = np.array([c for c in choices if c is not None])
     keep = table.score >= chosen[fold_of]
     wrong, correct = keep & table.wrong, np.where(keep, table.correct, table.unanswerable)
@@ -187,6 +197,7 @@ def sweep(
     wrong_bound = upper_bound(held_out.wrong, n)
     spread = (float(shares.min()), float(shares.max()))
     useful = gain_bound > 0 and candidate.threshold is not None
+    said = (_words(useful, candidate, points[0], held_out, wrong_bound, spread), *told)
     return Sweep(
         points,
         points[0],
@@ -199,7 +210,8 @@ def sweep(
         without,
         unlabelled,
         judged,
-        _words(useful, candidate, points[0], held_out, wrong_bound, spread) + told,
+        " ".join(said),
+        said,
     )
 
 
@@ -207,11 +219,13 @@ def not_begun(found: Sweep, first: str, changed: bool, later: int) -> Sweep:
     """The sweep of nothing, with its cause: the `first` answer of the order waits, and with it `later` labels."""
     why = "it has changed since it was read" if changed else "nobody has read it"
     waiting = f", and {later} label{'s' * (later > 1)} further down the order wait for it" if later else ""
-    return replace(
-        found,
-        words="No threshold can be tuned yet: it is taken from the answers of the order up to the last one read, and "
-        f"the first of them, to question {first}, waits to be read: {why}{waiting}.",
+    words = (
+        "No threshold can be tuned yet: it is taken from the answers of the order up to the last one read, and "
+        f"the first of them, to question {first}, waits to be read: {why}{waiting}."
     )
+    key = ("first_changed" if changed else "first_unread") + "_waiting" * bool(later)
+    said = Said(key, words, question=first, **({"n": later} if later else {}))
+    return replace(found, words=words, said=(said,))
 
 
 def _content(row: Scored) -> tuple[Any, ...]:
@@ -235,25 +249,28 @@ def _folds(unanswerable: np.ndarray, folds: int, seed: int) -> np.ndarray:
 
 def _words(
     useful: bool, candidate: Point, always: Point, held_out: Point, bound: float | None, spread: tuple[float, float]
-) -> str:
+) -> Said:
     if candidate.threshold is None:
-        return "No threshold is needed: always answering keeps the limit."
+        return Said("no_threshold_needed", "No threshold is needed: always answering keeps the limit.")
     seen = (
         f"Under {candidate.threshold:.4f} decline: on questions that did not choose it {held_out.wrong} of "
         f"{held_out.n} wrong (at most {100 * (bound or 0):.1f} %), {always.wrong} when always answering; between "
         f"{100 * spread[0]:.0f} and {100 * spread[1]:.0f} % answered, depending on the questions."
     )
-    return (
-        seen
-        if useful
-        else f"No useful threshold: no gain over both always answering and always declining is shown. {seen}"
-    )
+    low, high = spread
+    what = {"threshold": candidate.threshold, "wrong": held_out.wrong, "n": held_out.n, "bound": bound or 0.0}
+    told = Said("declining_under", seen, **what, always=always.wrong, low=100 * low, high=high)
+    if useful:
+        return told
+    none = f"No useful threshold: no gain over both always answering and always declining is shown. {seen}"
+    return Said("no_gain", none, seen=told)
 
 
-def _told(without: int, unlabelled: int, judged: int) -> str:
+def _told(without: int, unlabelled: int, judged: int) -> tuple[Said, ...]:
     """What is missing from the counts, or was not said by rule or expert."""
-    return (
-        f" Without a similarity, and never declined by it: {without}." * bool(without)
-        + f" Without a label, and not counted: {unlabelled}." * bool(unlabelled)
-        + f" Labels by the admitted judge: {judged}." * bool(judged)
+    rows = (
+        Said("told_without", f"Without a similarity, and never declined by it: {without}.", n=without),
+        Said("told_unlabelled", f"Without a label, and not counted: {unlabelled}.", n=unlabelled),
+        Said("told_judged", f"Labels by the admitted judge: {judged}.", n=judged),
     )
+    return tuple(said for said in rows if said.values["n"])

@@ -16,6 +16,7 @@ from typing import Self
 
 from ..errors import AccessError, DataError
 from ..files import read_text
+from ..said import Said
 from .patterns import Patterns, fold_pattern
 
 COLUMNS = ("path", "groups", "owner", "sensitivity")
@@ -163,6 +164,7 @@ def all_of(groups: Iterable[str]) -> tuple[frozenset[str], ...]:
 
 def groups_said(needed: Iterable[frozenset[str]]) -> str:
     """Such as 'finance and hr or legal': of each text's groups one would do; empty where nothing is closed."""
-    return " and ".join(
-        sorted({" or ".join(sorted(groups)) or "access to a passage that is gone" for groups in needed})
-    )
+    gone = Said("passage_gone", "access to a passage that is gone")
+    named = {tuple(sorted(groups)) for groups in needed}
+    each = sorted(Said("one_of", " or ".join(names), names=names) if names else gone for names in named)
+    return Said("groups", " and ".join(each), each=tuple(each))

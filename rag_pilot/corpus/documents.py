@@ -16,6 +16,7 @@ from ..errors import AccessError, DataError, PilotError
 from ..files import read_text
 from ..progress import progress
 from ..records import Document, Record
+from ..said import Said
 from .access import Access
 from .convert import HTML, TEXT_KINDS, convert, kind_of
 from .folder import clashes, files_below, id_of
@@ -155,9 +156,10 @@ def why_stale(document: Document, today: date, fresh_days: int = 0) -> str:
     `fresh_days` 0 sets no bound; a date that is not known makes nothing stale.
     """
     if document.review_by and document.review_by < today.isoformat():
-        return f"its review was due on {document.review_by}"
+        return Said("review_due", f"its review was due on {document.review_by}", date=document.review_by)
     if fresh_days and document.updated and (today - date.fromisoformat(document.updated)).days > fresh_days:
-        return f"last updated on {document.updated}, more than {fresh_days} days ago"
+        words = f"last updated on {document.updated}, more than {fresh_days} days ago"
+        return Said("last_updated", words, date=document.updated, days=fresh_days)
     return ""
 
 

@@ -32,6 +32,7 @@ from ..lock import read_lock
 from ..pilot import Pilot
 from ..results import Result
 from .pages import Page, front_page, notebook_page, run_page, stamp
+from .prose import put_into
 from .tasks import Task, owners_tasks, visible, write_tasks
 
 CELL_SECONDS = 3600
@@ -131,15 +132,17 @@ def _cause(fault: Exception, number: int, cell_seconds: int) -> str:
 # -- pages -------------------------------------------------------------------------------------------------------------
 
 
-def convert(book: Any, file: str) -> Page:
+def convert(book: Any, file: str, language: str = "en") -> Page:
     """An executed notebook as a page: markdown and results, no code, no prompts, no widget, nothing to be loaded.
 
-    What a library wrote to the error stream stays in the executed notebook only.
+    What a library wrote to the error stream stays in the executed notebook only. `language` is that of the pages which
+    have words in it (see `prose`).
     """
     shown = nbformat.from_dict(book)
     for cell in shown.cells:
         if cell.cell_type == "code":
             cell.outputs = [_without_widget(o) for o in cell.outputs if o.get("name") != "stderr"]
+    spoken = put_into(language, shown, Path(file).stem)
     exporter = HTMLExporter(
         template_name="lab",
         template_file="base.html.j2",  # the body alone: the head of `lab` loads scripts
@@ -151,7 +154,8 @@ def convert(book: Any, file: str) -> Page:
     text = "\n\n".join(cell.source for cell in shown.cells if cell.cell_type == "markdown")
     heading = re.search(r"^# +(.+)$", text, re.M)
     title = _plain(heading[1]) if heading else Path(file).stem
-    return Page(file, title, _goal(text[heading.end() :] if heading else text), exporter.from_notebook_node(shown)[0])
+    goal = _goal(text[heading.end() :] if heading else text)
+    return Page(file, title, goal, exporter.from_notebook_node(shown)[0], spoken)
 
 
 def _without_widget(output: Any) -> Any:
@@ -196,7 +200,7 @@ def export(pilot: Pilot, notebooks: Path, audience: Collection[str] = ()) -> Pat
         for path in tqdm(paths, "notebooks", leave=False):
             book = execute(path, pilot.name, root, readers)
             nbformat.write(book, fresh / path.name)
-            pages.append(convert(book, f"{path.stem}.html"))
+            pages.append(convert(book, f"{path.stem}.html", pilot.settings.pilot.report_language))
         with _read_by(readers):
             tasks = _write(fresh, Pilot(pilot.data, pilot.results), pages)
         _swap(fresh, report)
@@ -211,15 +215,16 @@ def _write(folder: Path, pilot: Pilot, pages: list[Page]) -> list[Task]:
     result = ledger.result()
     tasks = owners_tasks(result)
     shown, _ = visible(tasks, result)
-    stamped = stamp(result)
+    own = stamp(result, pilot.settings.pilot.report_language)
+    stamped = {"en": stamp(result), own.language: own}
     if shown:
         write_tasks(folder / "tasks.csv", shown, marks=pilot.results / "tasks.csv")
-    made = {folder / page.file: notebook_page(page, pages, stamped) for page in pages}
+    made = {folder / page.file: notebook_page(page, pages, stamped[page.lang]) for page in pages}
     runs = {r.run.id: r for tried in ledger.attempt_all() for r in (tried.before, tried.after)} | {
         result.run.id: result
     }
     made |= {run.run.folder / "report.html": run_page(run) for run in runs.values() if run.run.folder}
-    made[folder / "index.html"] = front_page(ledger, result, len(shown), pages, stamped)
+    made[folder / "index.html"] = front_page(ledger, result, len(shown), pages, own)
     _refuse_leaks(folder, made, result)
     for path, page in made.items():
         write_text(path, page)

@@ -90,9 +90,19 @@ def _escaped(text: str) -> str:
     return html.escape(re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]", "\ufffd", text), quote=True)
 
 
-def section(*parts: object) -> Html:
-    """Parts as one result on the page; a plain string becomes a paragraph, an empty one and None are left out."""
-    return element("div", *(p if isinstance(p, Html) else paragraph(p) for p in parts if p), class_="rp")
+def section(*parts: object, lang: str = "en") -> Html:
+    """Parts as one result on the page; a plain string becomes a paragraph, an empty one and None are left out.
+
+    `lang` is said where it is not English.
+    """
+    said = {} if lang == "en" else {"lang": lang}
+    return element("div", *(p if isinstance(p, Html) else paragraph(p) for p in parts if p), class_="rp", **said)
+
+
+def english_in(html: str, lang: str) -> Html:
+    """A piece of a page in that language: marked as English unless its outermost element says that it is in it."""
+    outermost = html.rpartition("</style>")[2].partition(">")[0]
+    return Html(html if lang == "en" or f'lang="{lang}"' in outermost else f'<div lang="en">{html}</div>')
 
 
 def paragraph(*parts: object, kind: str = "") -> Html:
@@ -175,7 +185,7 @@ def facts(caption: str, rows: Iterable[tuple[str, object]]) -> Html:
     return table(caption, ("", ""), [(name, join([cell(value)])) for name, value in rows])
 
 
-_NUMBER = r"[+-]?[\d.,<>]+(?: ?%| points| ms| s| of [\d,]+)?|not measured|no data|none|–"
+_NUMBER = r"[+-]?[\d.,<>\u202f]+(?:[ \u202f]?%| points| ms| s| (?:of|sur|z) [\d,\u202f]+)?|not measured|no data|none|–"
 
 
 def _is_number(value: object) -> bool:
@@ -189,7 +199,11 @@ def _is_number(value: object) -> bool:
 # -- pictures ----------------------------------------------------------------------------------------------------------
 
 
-def picture(data: bytes, alt: str, caption: str, kind: str = "svg+xml") -> Html:
-    """A figure that carries its image inside the page; `alt` states the finding with its numbers."""
+def picture(data: bytes, alt: str, caption: str, kind: str = "svg+xml", lang: str = "en") -> Html:
+    """A figure that carries its image inside the page; `alt` states the finding with its numbers.
+
+    `lang` is said where it is not English.
+    """
+    said = {} if lang == "en" else {"lang": lang}
     source = f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}"
-    return element("figure", element("img", alt=alt, src=source), element("figcaption", caption), class_="rp")
+    return element("figure", element("img", alt=alt, src=source), element("figcaption", caption), class_="rp", **said)

@@ -17,19 +17,15 @@ from markupsafe import Markup
 
 from .. import __version__
 from ..amending import scored_against
-from ..analysis.acceptance import Judgement
 from ..analysis.cost import Tariff, monthly_cost
-from ..analysis.decision import Decision
-from ..analysis.headline import Estimate
 from ..analysis.latency import StageTime
-from ..analysis.shares import percent
 from ..ledger import Ledger
 from ..reading import Failure, failures
 from ..results import Result
 from . import figures, tables
-from .html import STYLE, Html, link
-from .tables.score import LESS
-from .words import CAUSE, DECISION, MEASURE, cause_name, plural
+from .html import STYLE, Html, english_in, link
+from .speech import NARROW, Voice
+from .tables.plan import say_reason
 
 TEMPLATES = Path(__file__).parent / "templates"
 WRONG_SHOWN = 3  # a sponsor asks for three real wrong answers
@@ -38,17 +34,19 @@ REREAD = 20  # real answers that a person re-reads each month after launch (the 
 
 @dataclass(frozen=True)
 class Page:
-    """One notebook's page: its file, its heading, its goal in a sentence, and the converted body."""
+    """One notebook's page: its file, its heading, its goal in a sentence, the converted body, and its language."""
 
     file: str
     title: str
     goal: str
     body: str
+    lang: str = "en"
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """What stands on every page: which run, when, of which data, for whom, and what the numbers cannot support."""
+    """What stands on every page: which run, when, of which data, for whom, and what the numbers cannot support; in the
+    language of the page."""
 
     pilot: str
     facts: tuple[tuple[str, str], ...]
@@ -57,46 +55,42 @@ class Stamp:
     readers: str
     made: str
     version: str = __version__
+    language: str = "en"
 
 
-def stamp(result: Result) -> Stamp:
-    """The stamp of a run."""
+def stamp(result: Result, language: str = "en") -> Stamp:
+    """The stamp of a run, in the language of the page that it is for."""
+    say = Voice(language)
     info, config = result.run.info, result.run.info.get("config", {})
     prints = {
         "run": info.get("fingerprint", ""),
         **{name: config.get(name, "") for name in ("questions", "documents", "access")},
     }
-    models = ", ".join(info.get("models", ())) or "sentences of the documents, no model"
+    models = ", ".join(info.get("models", ())) or say("no_model")
     return Stamp(
         pilot=result.settings.pilot.title,
         facts=(
-            ("Run", result.run.id),
-            ("Date", str(info.get("date", ""))),
-            ("Questions", f"{len(result.questions)}"),
-            *([("Scored against", amended)] if (amended := scored_against(result)) else []),
-            ("Answered by", models),
-            ("Data", str(prints["run"])),
+            (say("run"), result.run.id),
+            (say("date"), str(info.get("date", ""))),
+            (say("questions"), str(len(result.questions))),
+            *([(say("scored_against"), say.say(amended))] if (amended := scored_against(result)) else []),
+            (say("answered_by"), models),
+            (say("data"), str(prints["run"])),
         ),
-        prints=tuple((f"{name} fingerprint", str(value)) for name, value in prints.items() if value),
-        limits=limits(result),
+        prints=tuple((say(f"print_{name}"), str(value)) for name, value in prints.items() if value),
+        limits=limits(result, language),
         readers=", ".join(sorted(result.pilot.readers)),
         made=date.today().isoformat(),
+        language=language,
     )
 
 
-def limits(result: Result) -> tuple[str, ...]:
+def limits(result: Result, language: str = "en") -> tuple[str, ...]:
     """What the numbers of a run cannot support, the weightiest first."""
-    n = len(result.drawn)
-    none = sum(not q.answerable for q in result.drawn)
-    return (
-        f"They speak of questions like these {n} ({percent(none / n) if n else 0} % unanswerable, this mix of topics): "
-        "others can come out worse, above all those that did not serve to mend the system.",
-        "They hold for this run alone: other documents, settings, access rights or another model need a new run.",
-        "A gain was measured on the questions that prompted the change; expect less of it in use.",
-        "“Not decided” is not “met”: so many questions cannot tell, and the page says how many could.",
-        "A topic with under 30 questions has counts, not a rank; one with under 10 says nothing.",
-        "Cost is an estimate from the tokens of this run and the prices in pilot.toml; speed is that of this machine.",
-    )
+    say, n = Voice(language), len(result.drawn)
+    none = sum(not q.answerable for q in result.drawn) / n if n else 0.0
+    others = ("run", "gain", "open", "topic", "cost")
+    return say("limit_mix", n=n, none=none), *(say(f"limit_{name}") for name in others)
 
 
 def notebook_page(page: Page, pages: Sequence[Page], stamped: Stamp) -> str:
@@ -107,6 +101,7 @@ def notebook_page(page: Page, pages: Sequence[Page], stamped: Stamp) -> str:
         title=f"{page.title} – {stamped.pilot}",
         stamp=stamped,
         body=Html(page.body),
+        page=page,
         before=pages[place - 1] if place else None,
         after=pages[place + 1] if place + 1 < len(pages) else None,
     )
@@ -125,34 +120,35 @@ def run_page(result: Result) -> str:
 
 
 def front_page(ledger: Ledger, result: Result, tasks: int, pages: Sequence[Page], stamped: Stamp) -> str:
-    """The sponsor's page: decision, score, criteria, pictures, wrong answers, owners, cost, what watches it.
+    """The sponsor's page, in the language of its stamp: decision, score, criteria, pictures, wrong answers, owners,
+    cost, what watches it.
 
     `tasks` is how many documents stand in the tasks.csv beside the page.
     """
-    decision = result.decision(ledger.left())
+    decision, language = result.decision(ledger.left()), stamped.language
+    say = Voice(language)
     return _render(
         "front.html.j2",
-        title=f"{stamped.pilot}: result of the pilot",
+        title=say("title", pilot=stamped.pilot),
         stamp=stamped,
         verdict=decision.verdict,
-        decision=DECISION[decision.verdict],
-        reasons=_reasons(decision, result.judgements()),
-        numbers=_numbers(result),
-        headline=result.headline.words,
-        agreed=tables.agreed(result.pilot.locked),
-        criteria=tables.judgements(result.judgements()),
-        pictures=_pictures(ledger, result),
-        wrong=_wrong(result),
-        owners=tables.tasks(result),
+        reasons=[say_reason(reason, say) for reason in decision.reasons],
+        numbers=_numbers(result, say),
+        headline=say.sentences(result.headline),
+        agreed=tables.agreed(result.pilot.locked, language),
+        criteria=tables.judgements(result.judgements(), language),
+        pictures=[english_in(picture, language) for picture in _pictures(ledger, result)],
+        wrong=_wrong(result, say),
+        owners=tables.tasks(result, language),
         tasks=tasks,
-        cost=_cost(result),
-        speed=_speed(result.stage_times()),
-        launch=_launch(result),
+        cost=_cost(result, say),
+        speed=_speed(result.stage_times(), say),
+        launch=_launch(result, say),
         pages=pages,
     )
 
 
-def _render(name: str, **values: Any) -> str:
+def _render(name: str, *, stamp: Stamp, **values: Any) -> str:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -163,40 +159,22 @@ def _render(name: str, **values: Any) -> str:
         finalize=lambda value: Markup(value) if isinstance(value, Html) else value,
     )
     style = Html(STYLE + "\n" + (TEMPLATES / "report.css").read_text(encoding="utf-8").strip())
-    return environment.get_template(name).render(style=style, **values)
+    return environment.get_template(name).render(style=style, stamp=stamp, say=Voice(stamp.language), **values)
 
 
 # -- the parts of the first page ---------------------------------------------------------------------------------------
 
 
-def _reasons(decision: Decision, judgements: Sequence[Judgement]) -> tuple[str, ...]:
-    """The reasons in plain words; what stands in the table below, word for word, is named only."""
-    first, second = decision.reasons
-    open_ones = [j for j in judgements if j.state == "not decided"]
-    if open_ones and second == "; ".join(j.words for j in open_ones):
-        second = f"Open: {', '.join(j.criterion.name for j in open_ones)}. The table below says what would decide them."
-    for code, name in CAUSE.items():
-        second = second.replace(code, name)
-    return first, second
-
-
-def _numbers(result: Result) -> list[dict[str, str]]:
-    head = result.headline
-    rows = [(name, getattr(head, name)) for name in ("correct", "wrong", "declined")]
-    shown = [_number(name, e.value, _span(e)) for name, e in rows if e is not None]
-    if shown and head.partly is None:
-        shown.insert(1, {"label": "partly", "value": "–", "span": LESS})
-    elif head.partly is not None:
-        shown.insert(1, _number("partly", head.partly, "the remainder"))
+def _numbers(result: Result, say: Voice) -> list[dict[str, str]]:
+    head, shown = result.headline, []
+    for name in ("correct", "wrong", "declined"):
+        if (e := getattr(head, name)) is not None:
+            span = say("between", low=e.interval.low, high=e.interval.high)
+            shown.append({"label": say(f"label_{name}"), "value": say.percent(e.value), "span": span})
+    if shown:
+        told = ("–", say("less")) if head.partly is None else (say.percent(head.partly), say("remainder"))
+        shown.insert(1, {"label": say("label_partly"), "value": told[0], "span": told[1]})
     return shown
-
-
-def _number(label: str, value: float, span: str) -> dict[str, str]:
-    return {"label": label, "value": f"{percent(value)} %", "span": span}
-
-
-def _span(estimate: Estimate) -> str:
-    return f"between {percent(estimate.interval.low)} and {percent(estimate.interval.high)} %"
 
 
 def _pictures(ledger: Ledger, result: Result) -> list[Html]:
@@ -209,91 +187,91 @@ def _pictures(ledger: Ledger, result: Result) -> list[Html]:
     ]
 
 
-def _wrong(result: Result) -> dict[str, Any]:
+def _wrong(result: Result, say: Voice) -> dict[str, Any]:
     wrong = failures(result, "wrong")
     shown = [f for f in wrong if not f.hidden]
     hidden = [f for f in wrong if f.hidden]
     graded = sum(g.label is not None for g in result.graded.values())
-    words = f"{plural(len(wrong), 'answer')} {'is' if len(wrong) == 1 else 'are'} known to be wrong; "
-    words += f"{graded} of {len(result.graded)} have a label."
+    words = [say("wrong_known", n=len(wrong), graded=graded, asked=len(result.graded))]
     if hidden:
-        groups = ", ".join(sorted({name for f in hidden for name in f.hidden.split(", ")}))
-        words += f" {len(hidden)} of them cannot be shown to these readers: that needs {groups}."
+        groups = ", ".join(sorted({say.say(f.hidden) for f in hidden}))
+        words.append(say("wrong_hidden", n=len(hidden), groups=groups))
     if shown:
-        words += " The first that can, in the order of reading:" if hidden else " The first, in the order of reading:"
-    return {"words": words, "cases": [_case(f, result) for f in shown[:WRONG_SHOWN]]}
+        words.append(say("first_that_can" if hidden else "first"))
+    return {"words": " ".join(words), "cases": [_case(f, result, say) for f in shown[:WRONG_SHOWN]]}
 
 
-def _case(failure: Failure, result: Result) -> dict[str, object]:
+def _case(failure: Failure, result: Result, say: Voice) -> dict[str, object]:
     lang = next((q.lang for q in result.questions if q.id == failure.question_id), "")
     document = result.documents.get(failure.doc)
-    named = link(document.link, document.title) if document else failure.doc or "none: the documents cannot answer it"
+    said = Markup(' lang="{}"')
+    named = link(document.link, document.title) if document else failure.doc or say("no_document")
+    by = {"expert": result.settings.pilot.annotator}.get(failure.by) or say.code("by", failure.by)
     return {
         "id": failure.question_id,
-        "lang": Markup(' lang="{}"').format(lang) if lang else "",
+        "lang": said.format(lang) if lang else "",
         "question": failure.question,
-        "expected": failure.expected or "a decline",
+        "expected": failure.expected or say("a_decline"),
+        "expected_lang": said.format(lang) if lang and failure.expected else "",
         "got": failure.got,
         "document": named,
-        "cause": cause_name(failure.cause),
-        "by": {"expert": result.settings.pilot.annotator, "judge": "the judge"}.get(failure.by, failure.by),
+        "document_lang": said.format(document.lang) if document and document.lang else "",
+        "cause": say.code("cause", failure.cause),
+        "by": by,
     }
 
 
-def _cost(result: Result) -> str:
+def _cost(result: Result, say: Voice) -> str:
     table, spent = result.settings.cost, result.spending()
     tariff, used = Tariff.of(table), spent.answering
     if used is None:
-        return (
-            "No tokens were reported, so nothing is priced: the extractive answerer asks no model. "
-            "With a model this line states the monthly cost."
-        )
+        return say("cost_none")
     money = monthly_cost(table.questions_per_month, used, tariff.answering)
     rewriting = ""
     if again := spent.rewriting:
         money += monthly_cost(table.questions_per_month, again, tariff.rewriting)
-        rewriting = f" (and {again.tokens_in:,.0f} and {again.tokens_out:,.0f} to rewrite it)"
-    absent = {"declined without a call, free": used.without_call, "without a token count": used.not_reported}
-    apart = "".join(f", {n} {what}" for what, n in (absent | {"failed": used.errors}).items() if n)
-    return (
-        f"About {money:,.0f} {table.currency} a month for {table.questions_per_month:,} questions: "
-        f"{used.tokens_in:,.0f} tokens in and {used.tokens_out:,.0f} out a question{rewriting}, measured over "
-        f"{used.n}{apart}; "
-        f"prices from pilot.toml ({table.input_per_million:g} and {table.output_per_million:g} a million tokens)."
+        rewriting = f" {say('cost_rewriting', into=again.tokens_in, out=again.tokens_out)}"
+    absent = {"cost_free": used.without_call, "cost_silent": used.not_reported, "cost_failed": used.errors}
+    return say(
+        "cost_month",
+        money=money,
+        currency=table.currency,
+        questions=table.questions_per_month,
+        into=used.tokens_in,
+        out=used.tokens_out,
+        rewriting=rewriting,
+        n=used.n,
+        apart="".join(f", {say(key, n=n)}" for key, n in absent.items() if n),
+        price_in=table.input_per_million,
+        price_out=table.output_per_million,
     )
 
 
-def _speed(times: Sequence[StageTime]) -> str:
+def _speed(times: Sequence[StageTime], say: Voice) -> str:
     total = next((t for t in times if t.stage == "total"), None)
     if total is None or total.p50 is None:
-        kept = (
-            f": all of {plural(total.kept, 'reply', 'replies')} were kept from earlier calls"
-            if total and total.kept
-            else ""
-        )
-        return f"No time was measured{kept}."
-    words = f"Half of {plural(total.n, 'answer')} took {_time(total.p50)} or less"
-    words += f", 95 % took {_time(total.p95)} or less" if total.p95 is not None else " (too few for a 95th percentile)"
-    if total.budget is not None and total.within is not None:
-        words += f"; the budget of {_time(total.budget)} is {'kept' if total.within else 'not kept'}"
-    if total.kept:
-        words += f" ({plural(total.kept, 'answer')} kept from earlier calls, not timed)"
-    return f"{words}. Measured in this run, on this machine."
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
-
-
-def _launch(result: Result) -> str:
-    alerts = [
-        f"{MEASURE.get(c.measure, c.measure)} {'rises above' if c.at_most is not None else 'falls below'} "
-        f"{100 * (c.at_most if c.at_most is not None else c.at_least or 0):g} %"
-        for c in result.settings.acceptance
-    ]
-    when = f", and an alert says when {' or '.join(alerts)}" if alerts else ""
-    return (
-        f"The {len(result.questions)} questions stay as the release gate: no change of documents, settings or model "
-        f"goes live before it has passed them{when}; each month a person reads about {REREAD} real answers, and every "
-        "question that failed joins the set."
+        return say("no_time_kept", n=total.kept) if total and total.kept else say("no_time")
+    words = say("half_took", n=total.n, half=_time(total.p50, say))
+    words += (
+        f", {say('most_took', most=_time(total.p95, say))}" if total.p95 is not None else f" {say('too_few_timed')}"
     )
+    if total.budget is not None and total.within is not None:
+        budget = say("budget_kept" if total.within else "budget_not_kept", budget=_time(total.budget, say))
+        words += f"{NARROW if say.language == 'fr' else ''}; {budget}"
+    if total.kept:
+        words += f" {say('not_timed', n=total.kept)}"
+    return f"{words}. {say('measured_here')}"
+
+
+def _time(seconds: float, say: Voice) -> str:
+    space = " " if say.language == "en" else NARROW
+    return f"{say.number(seconds, '.1f')}{space}s" if seconds >= 1 else f"{say.number(1000 * seconds, '.3g')}{space}ms"
+
+
+def _launch(result: Result, say: Voice) -> str:
+    which = tuple(
+        say("falls" if c.at_most is None else "rises", measure=c.measure, limit=c.at_most or c.at_least or 0.0)
+        for c in result.settings.acceptance
+    )
+    alerts = f", {say('alerts', which=which)}" if which else ""
+    return say("launch_gate", n=len(result.questions), alerts=alerts, reread=REREAD)

@@ -53,26 +53,10 @@ FLAG = {
     "not_in_passage": "a number, date or name that the cited passage does not hold: no verdict, look there first",
 }
 
-MEASURE = {
-    "correct": "correct",
-    "wrong": "wrong",
-    "declined": "declined",
-    "hit5": "right document among the first 5 (Hit@5)",
-    "leaks": "forbidden passage in a list (leak)",
-}
-
 VERDICT = {
     "kept": ("kept", "good"),
     "not shown": ("not shown", ""),
     "not decided": ("not decided", "open"),
-}
-
-DECISION = {
-    "build": ("Build.", "The question set becomes the release gate."),
-    "test_fine_tuning": ("Test fine-tuning.", "The facts are right; format or tone is not."),
-    "fix_documents": ("Fix the documents first.", "The knowledge base is the problem, not the model."),
-    "stop": ("Stop.", "Nothing goes live as it is."),
-    "not_decided": ("Not decided.", "Not settled yet: what is missed and what is still open stands below."),
 }
 
 

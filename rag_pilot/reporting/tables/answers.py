@@ -10,42 +10,33 @@ from ...analysis.cost import Usage
 from ...analysis.latency import P95_FROM, StageTime
 from ...results import Result
 from ..html import NOT_MEASURED, Html, element, facts, join, listing, note, paragraph, section, table, tag
+from ..speech import Voice
 from ..words import DECLINE, FLAG, plural
 
 
-def stamp(result: Result) -> Html:
+def stamp(result: Result, language: str = "en") -> Html:
     """Which run this is, and what its numbers cannot support."""
-    info, n = result.run.info, len(result.questions)
-    labelled, wanted = result.labelled
-    who = result.settings.pilot.annotator
+    say, info, n = Voice(language), result.run.info, len(result.questions)
+    done, wanted = result.labelled
+    who, amended = result.settings.pilot.annotator, scored_against(result)
+    models = ", ".join(info.get("models") or ())
     rows = [
-        ("Run", element("code", result.run.id or "in memory")),
-        ("Date", info.get("date") or "not recorded"),
-        ("Data fingerprint", element("code", info.get("fingerprint") or "not recorded")),
-        ("Questions", n),
-        *([("Scored against", amended)] if (amended := scored_against(result)) else []),
-        (
-            "Answered by",
-            ", ".join(info.get("models") or ()) or f"{result.settings.answer.kind} answerer, no model named",
-        ),
+        (say("run"), element("code", result.run.id or say("in_memory"))),
+        (say("date"), info.get("date") or say("not_recorded")),
+        (say("data_print"), element("code", info.get("fingerprint") or say("not_recorded"))),
+        (say("questions"), say.number(n)),
+        *([(say("scored_against"), say.say(amended))] if amended else []),
+        (say("answered_by"), models or say("answerer_kind", kind=result.settings.answer.kind)),
     ]
-    like = f"questions like these {len(result.drawn)}, in this mix"
-    limits = [
-        f"They speak of {like}. Other people's questions can come out differently.",
-        "Small differences between categories, languages or runs may be chance: look at the intervals.",
-    ]
-    if labelled < wanted:
-        limits.append(f"{labelled} of {wanted} answers are labelled by {who} so far: no judgement of quality is final.")
+    limits = [say("stamp_mix", n=len(result.drawn)), say("stamp_chance")]
+    if done < wanted:
+        limits.append(say("stamp_so_far", done=done, wanted=wanted, who=who))
     elif wanted:
-        limits.append(
-            f"Right and wrong are the judgement of {who}, who read {wanted} answers; what no rule labels is estimated."
-        )
+        limits.append(say("stamp_judgement", wanted=wanted, who=who))
     if info.get("config", {}).get("changes") or info.get("name", "baseline") != "baseline":
-        limits.append("Changes were made because of these very questions: expect less on new ones.")
+        limits.append(say("stamp_changes"))
     return section(
-        facts("This run", rows),
-        paragraph(element("strong", "What these numbers cannot support")),
-        listing(limits),
+        facts(say("this_run"), rows), paragraph(element("strong", say("limits"))), listing(limits), lang=language
     )
 
 
@@ -173,54 +164,43 @@ def closed_to_annotator(result: Result, closed: Mapping[str, str]) -> str:
 
     `closed` holds the groups that each needs.
     """
-    if not closed:
-        return ""
-    named, them = ", ".join(f"{i} ({needed})" for i, needed in closed.items()), "it" if len(closed) == 1 else "them"
-    return (
-        f" {plural(len(closed), 'answer')} of these {'is' if len(closed) == 1 else 'are'} closed to "
-        f"{result.settings.pilot.annotator}; somebody with the groups in brackets reads {them}: {named}."
-    )
+    return f" {_closed(result, closed, Voice('en'))}" if closed else ""
 
 
-def progress(result: Result) -> Html:
+def _closed(result: Result, closed: Mapping[str, str], say: Voice) -> str:
+    named = ", ".join(f"{i} ({say.say(needed)})" for i, needed in closed.items())
+    key = "hint_closed_one" if len(closed) == 1 else "hint_closed"
+    return say(key, n=len(closed), annotator=result.settings.pilot.annotator, named=named)
+
+
+def progress(result: Result, language: str = "en") -> Html:
     """How many of the answers that need a person are labelled, and what to do next."""
-    done, wanted = result.labelled
+    say, (done, wanted) = Voice(language), result.labelled
     stale, beyond = len(set(result.expert.stale) & set(result.to_read)), len(result.sample.beyond)
     later = [q for q in result.sample.beyond if q not in set(result.to_read)]
     further = [i for i in result.to_read[wanted:] if i not in result.expert.current]
     joined = sum(result.by_id[i].adopted for i in further)
-    more = len(further) - joined
+    more, closed = len(further) - joined, result.closed_of(further)
     if not wanted:
-        step = "No answer of this run needs a person: every label follows by rule."
+        step = "step_none"
     elif done < wanted:
-        where = "label the others in notebook 05" if _first(result) else "read what changed in notebook 07's form"
-        step = f"Next: {where}. The order was fixed before any answer was seen: keep to it."
+        step = "step_label" if _first(result) else "step_changed"
     else:
-        step = (
-            "Done. Next: notebook 06, the result of week 1." if _first(result) else "Done: the score is this run's own."
-        )
+        step = "step_done" if _first(result) else "step_final"
     hints = [
-        f"{plural(stale, 'answer')} labelled with an earlier text: read the new one." if stale else "",
-        f"{plural(beyond, 'label')} wait until the answer to question {result.sample.waiting} is labelled."
-        if beyond and result.sample.waiting
-        else "",
-        f"To test the judge, {plural(more, 'answer')} further down the order {'is' if more == 1 else 'are'} asked for: "
-        "notebook 06 says why; the form of 05 holds them."
-        if more
-        else "",
-        f"{plural(joined, 'answer')} to questions that failed in use {'is' if joined == 1 else 'are'} asked for at the "
-        "end of the form, for a count of their own."
-        if joined
-        else "",
-        closed_to_annotator(result, result.closed_of(further)).strip(),
-        f"{plural(len(later), 'label')} lie further down the order." if later else "",
+        say("hint_stale", n=stale) if stale else "",
+        say("hint_beyond", n=beyond, question=result.sample.waiting) if beyond and result.sample.waiting else "",
+        say("hint_more", n=more) if more else "",
+        say("hint_joined", n=joined) if joined else "",
+        _closed(result, closed, say) if closed else "",
+        say("hint_later", n=len(later)) if later else "",
     ]
-    bar = element(
-        "progress", f"{done} of {wanted}", value=done, max=max(wanted, 1), aria_label=f"{done} of {wanted} labelled"
-    )
+    told = say("labelled_of", done=done, wanted=wanted)
+    bar = element("progress", say("n_of", n=done, all=wanted), value=done, max=max(wanted, 1), aria_label=told)
     return section(
-        paragraph(f"{done} of {wanted} labelled", kind="big"),
+        paragraph(told, kind="big"),
         paragraph(bar),
-        step,
+        say(step),
         listing([h for h in hints if h]) if any(hints) else None,
+        lang=language,
     )

@@ -11,7 +11,8 @@ from ...reading import Failure
 from ...results import Result
 from ...tracing import Place, Seen, Trace
 from ..html import Html, element, join, link, listing, note, paragraph, section, table, tag
-from ..tasks import owners_tasks
+from ..speech import Voice
+from ..tasks import Task, owners_tasks
 from ..words import MEND, cause_name, first_read, plural
 
 LABEL_TAG = {"wrong": "bad", "partly": "open", "declined": ""}
@@ -75,27 +76,37 @@ def failures(found: Sequence[Failure]) -> Html:
     )
 
 
-def tasks(result: Result) -> Html:
+def tasks(result: Result, language: str = "en") -> Html:
     """Documents to mend, by owner: a document is named, and what is missing told, only to those who may open it."""
-    readers, rows = result.pilot.readers, []
+    say, readers, rows = Voice(language), result.pilot.readers, []
     every = owners_tasks(result)
     for task in every:
         document = result.documents.get(task.document)
-        needed = sorted({lacking for i, _ in task.questions if (lacking := result.hidden(i))})
+        needed = sorted({say.say(lacking) for i, _ in task.questions if (lacking := result.hidden(i))})
         closed = not document.groups & readers if document else bool(needed)
         groups = sorted(document.groups) if document else needed
-        name = f"not shown (needs {' or '.join(groups)})" if closed else task.document
-        missing = f"not shown (needs {'; '.join(needed)})" if needed else task.missing
+        any_of = f" {say('or')} ".join(groups)
+        name = say("not_shown", groups=any_of) if closed else task.document
+        missing = say("not_shown", groups="; ".join(needed)) if needed else _missing(task, result, say)
         if needed and document and not closed and document.id in result.facts.stale:
-            missing = f"out of date: {result.pilot.why_stale(document)}"
+            missing = say("out_of_date", why=say.say(result.pilot.why_stale(document)))
         ids = ", ".join(i for i, _ in task.questions)
-        rows.append((task.owner or "no owner named", name, len(task.questions), ids, missing))
+        rows.append((task.owner or say("no_owner"), name, len(task.questions), ids, missing))
     n = sum(len(task.questions) for task in every)
-    caption = f"Documents to mend ({plural(len(rows), 'document')}, {plural(n, 'bad answer')})"
+    head = [say(key) for key in ("owner", "document", "bad_answers", "questions", "what_is_wrong")]
     return section(
-        table(caption, ("Owner", "Document", "Bad answers", "Questions", "What is wrong"), rows, empty="none found"),
-        note("Only answers that have a label are searched for causes; more labels may add documents."),
+        table(say("documents_to_mend", n=len(rows), bad=n), head, rows, empty=say("none_found")),
+        note(say("tasks_note")),
+        lang=language,
     )
+
+
+def _missing(task: Task, result: Result, say: Voice) -> str:
+    """What a document lacks, by the causes of the bad answers to which it belongs."""
+    details = [say.say(result.causes[i].detail) for i, _ in task.questions]
+    if change := result.laid_over.get(task.document):
+        details.append(say("mended_for_run", change=change))
+    return "; ".join(detail.rstrip(".") for detail in dict.fromkeys(details))
 
 
 def trace(found: Trace | None) -> Html:

@@ -7,83 +7,80 @@ from ...answering.answerer import instructed
 from ...answering.context import tokens_of
 from ...forecast import Calls, Forecast
 from ...settings import Settings
-from ..html import NOT_MEASURED, Html, element, listing, note, paragraph, section, table
+from ..html import Html, element, listing, note, paragraph, section, table
+from ..speech import Voice
 from ..words import plural
 
 
-def cost(spent: Spending, settings: Settings) -> Html:
+def cost(spent: Spending, settings: Settings, language: str = "en") -> Html:
     """What a month costs at the measured tokens, who used them, and what each lever would save."""
-    own, tariff, used = settings.cost, Tariff.of(settings.cost), spent.answering
-    grading = _grading(spent, settings, tariff)
+    say, own, tariff, used = Voice(language), settings.cost, Tariff.of(settings.cost), spent.answering
     elsewhere = [name for name in ("embedding", "rerank") if getattr(settings, name).kind == "model"]
-    if elsewhere:
-        apart = f"Not in it: {' and '.join(elsewhere)} at an address; their tokens are {NOT_MEASURED}."
-        grading = f"{grading} {apart}" if grading else apart
+    apart = say("elsewhere", names=tuple(say(f"what_{name}") for name in elsewhere)) if elsewhere else ""
+    grading = " ".join(filter(None, (_grading(spent, settings, tariff, say), apart)))
     if used is None:
         return section(
-            paragraph(element("strong", "Cost of the model: "), f"{NOT_MEASURED}."),
-            "No answer of this run reports tokens. The extractive answerer asks no model and costs nothing a question.",
+            paragraph(element("strong", say("cost_of_model")), f" {say('not_measured')}."),
+            say("no_tokens"),
             note(grading) if grading else None,
+            lang=language,
         )
     shown, fixed = settings.retrieval.k, tokens_of(instructed(settings.answer.instructions))
     levers = what_if(own.questions_per_month, spent, tariff, shown, max(1, round(shown * 5 / 8)), fixed)
-    rows = [_who("Answering", used, tariff.answering, own.questions_per_month)]
+    questions, currency = own.questions_per_month, own.currency
+    rows = [_who(say("answering"), used, tariff.answering, questions, say)]
     if spent.rewriting:
-        rows.append(_who("Rewriting the question", spent.rewriting, tariff.rewriting, own.questions_per_month))
+        rows.append(_who(say("rewriting"), spent.rewriting, tariff.rewriting, questions, say))
     elif settings.rewrite.kind == "model":
-        rows.append(("Rewriting the question", *[NOT_MEASURED] * 5))
+        rows.append((say("rewriting"), *[say("not_measured")] * 5))
     absent = [
-        f"{plural(used.without_call, 'question')} declined before any model was asked: no tokens"
-        if used.without_call
-        else "",
-        f"{plural(used.not_reported, 'answer')} without reported tokens, not in the mean" if used.not_reported else "",
-        f"{plural(used.errors, 'failed call')}, not in the mean" if used.errors else "",
+        say("mean_free", n=used.without_call) if used.without_call else "",
+        say("mean_silent", n=used.not_reported) if used.not_reported else "",
+        say("mean_failed", n=used.errors) if used.errors else "",
     ]
+    users = (say("what"), say("mean_of"), say("tokens_in"), say("tokens_out"))
+    month, saved = say("money_month", currency=currency), say("money_saved", currency=currency)
     return section(
-        paragraph(f"{levers[0].cost:,.0f} {own.currency} a month", kind="big"),
-        f"{own.questions_per_month:,} questions a month, at the mean of the tokens that the endpoint counted.",
-        table(
-            "Who uses the tokens of a question",
-            ("What", "Mean of", "Tokens in", "Tokens out", f"{own.currency} a million, in and out", "A month"),
-            rows,
-        ),
-        table(
-            "What each lever would save, alone (estimates)",
-            ("Lever", f"{own.currency} a month", f"{own.currency} saved"),
-            [_lever(row) for row in levers],
-        ),
-        note(
-            f"The fixed part of the prompt has about {fixed:,} tokens (four letters each); some providers keep only "
-            "longer ones. Whether answers stay as good with a lever is a change of week 2: measure it."
-        ),
+        paragraph(say("money_a_month", money=levers[0].cost, currency=currency), kind="big"),
+        say("at_the_mean", questions=questions),
+        table(say("who_uses"), (*users, say("a_million", currency=currency), say("a_month")), rows),
+        table(say("levers"), (say("lever"), month, saved), [_lever(row, say) for row in levers]),
+        note(say("fixed_part", n=fixed)),
         note("; ".join(a for a in absent if a) + ".") if any(absent) else None,
         note(grading) if grading else None,
+        lang=language,
     )
 
 
-def _who(what: str, used: Usage, prices: Prices, questions: int) -> tuple[object, ...]:
-    money = f"{monthly_cost(questions, used, prices):,.0f}"
-    each = f"{prices.input:g} and {prices.output:g}"
-    return what, used.n, f"{used.tokens_in:,.0f}", f"{used.tokens_out:,.0f}", each, money
+def _who(what: str, used: Usage, prices: Prices, questions: int, say: Voice) -> tuple[object, ...]:
+    money = monthly_cost(questions, used, prices)
+    each = say("price_pair", input=prices.input, output=prices.output)
+    tokens = (say.number(n, ",.0f") for n in (used.tokens_in, used.tokens_out))
+    return what, say.number(used.n), *tokens, each, say.number(money, ",.0f")
 
 
-def _lever(row: WhatIf) -> tuple[object, ...]:
+def _lever(row: WhatIf, say: Voice) -> tuple[object, ...]:
     if row.cost is None or row.saved is None:
-        return row.lever, NOT_MEASURED, f"not known: {row.missing}"
-    return row.lever, f"{row.cost:,.0f}", f"{row.saved:,.0f}"
+        return say.say(row.lever), say("not_measured"), say("not_known", missing=row.missing)
+    return say.say(row.lever), say.number(row.cost, ",.0f"), say.number(row.saved, ",.0f")
 
 
-def _grading(spent: Spending, settings: Settings, tariff: Tariff) -> str:
+def _grading(spent: Spending, settings: Settings, tariff: Tariff, say: Voice) -> str:
     """What the judge used in a run; it grades no question of a month."""
     if settings.judge.kind != "model":
         return ""
     if spent.judging is None:
-        return f"What the judge used is {NOT_MEASURED}: no reply of it tells its tokens."
-    used, money = spent.judging, monthly_cost(spent.judging.n, spent.judging, tariff.judging)
-    return (
-        f"Grading is no part of the month: the judge read {plural(used.n, 'answer')} with {used.tokens_in:,.0f} tokens "
-        f"in and {used.tokens_out:,.0f} out each, {money:,.2f} {settings.cost.currency} for a run that finds nothing "
-        f"kept ({tariff.judging.input:g} and {tariff.judging.output:g} a million)."
+        return say("judge_silent")
+    used, prices = spent.judging, tariff.judging
+    return say(
+        "judge_used",
+        n=used.n,
+        into=used.tokens_in,
+        out=used.tokens_out,
+        money=monthly_cost(used.n, used, prices),
+        currency=settings.cost.currency,
+        price_in=prices.input,
+        price_out=prices.output,
     )
 
 

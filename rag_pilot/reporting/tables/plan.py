@@ -9,9 +9,11 @@ from ...analysis.acceptance import Judgement
 from ...analysis.cost import Prices, Usage, monthly_cost
 from ...analysis.decision import Decision
 from ...lock import as_locked
+from ...said import Said
 from ...settings import Settings
-from ..html import NOT_MEASURED, Html, element, listing, note, paragraph, section, table, tag
-from ..words import DECISION, MEASURE, plain, plural
+from ..html import Html, element, listing, note, paragraph, section, table, tag
+from ..speech import Voice
+from ..words import plain, plural
 
 STATE = {"met": "good", "not met": "bad", "not decided": "open"}
 
@@ -94,89 +96,111 @@ def criteria(lines: Sequence[str], locked: Mapping[str, Any] | None, settings: S
             rows,
             empty="none yet",
         ),
-        listing(amended) if (amended := _amendments(locked)) else None,
+        listing(amended) if (amended := _amendments(locked, Voice("en"))) else None,
         note("Between the two counts the result is 'not decided by this many questions'."),
     )
 
 
-def agreed(locked: Mapping[str, Any] | None) -> Html:
+def agreed(locked: Mapping[str, Any] | None, language: str = "en") -> Html:
     """When the criteria were agreed, and every amendment since, with what it replaced and why."""
+    say = Voice(language)
     if not locked:
-        return section("Nothing is locked yet.")
-    amended, first = _amendments(locked), locked
+        return section(say("nothing_locked"), lang=language)
+    amended, first = _amendments(locked, say), locked
     while "amends" in first:
         first = first["amends"]
-    when = f"Agreed on {first['date']} by {first['author']}, before the first run"
+    when = say("agreed_on", date=first["date"], author=first["author"])
     if not amended:
-        return section(f"{when}, and not changed since.")
-    return section(paragraph(tag("amended", "open"), f" {when}; changed since:"), listing(amended))
+        return section(say("not_changed", agreed=when), lang=language)
+    changed = paragraph(tag(say("amended_tag"), "open"), " ", say("changed_since", agreed=when))
+    return section(changed, listing(amended), lang=language)
 
 
-def _amendments(locked: Mapping[str, Any] | None) -> list[str]:
+def _amendments(locked: Mapping[str, Any] | None, say: Voice) -> list[str]:
     """One sentence for each amendment, the latest first."""
     told, entry = [], locked
     while entry and "amends" in entry:
         older = entry["amends"]
-        was = [_limit(c) for c in older["criteria"] if c not in entry["criteria"]]
+        was = [_limit(c, say) for c in older["criteria"] if c not in entry["criteria"]]
         if (planned := older.get("changes_planned")) != (now := entry.get("changes_planned")):
-            was.append(f"{plural(planned or 0, 'change')} planned, now {now}")
-        for name, words in PLANNED.items():
+            was.append(say("changes_planned", n=planned or 0, now=now))
+        for name in PLANNED:
             if bool(older.get(name)) != bool(entry.get(name)):
-                was.append(f"{words}{'' if older.get(name) else ': not planned'}")
-        before = f"before, as of {older['date']}: {', '.join(was)}" if was else f"before: as of {older['date']}"
-        told.append(f"Amended on {entry['date']} by {entry['author']} ({before}): {entry['why']}")
+                what = say(f"plan_{name}")
+                was.append(what if older.get(name) else say("not_planned", what=what))
+        date = older["date"]
+        before = say("before_was", date=date, was=", ".join(was)) if was else say("before", date=date)
+        told.append(say("amended", date=entry["date"], author=entry["author"], before=before, why=entry["why"]))
         entry = older
     return told
 
 
-def _limit(criterion: Mapping[str, Any]) -> str:
-    for name, words in (("at_most", "at most"), ("at_least", "at least")):
+def _limit(criterion: Mapping[str, Any], say: Voice) -> str:
+    for name in ("at_most", "at_least"):
         if criterion.get(name) is not None:
-            return f"{criterion.get('name', '')} {words} {100 * criterion[name]:g} %"
+            return say(f"limit_{name}", name=criterion.get("name", ""), limit=criterion[name])
     return str(criterion.get("name", ""))
 
 
-def judgements(found: Sequence[Judgement]) -> Html:
+def judgements(found: Sequence[Judgement], language: str = "en") -> Html:
     """Each acceptance criterion against the run: met, not met or not decided."""
-    rows = [(j.criterion.name, tag(j.state, STATE.get(j.state, "")), _agreed(j), _seen(j), _needed(j)) for j in found]
-    head = ("Criterion", "Result", "Agreed", "Measured", "Questions that would decide")
+    say = Voice(language)
+    rows = [
+        (
+            j.criterion.name,
+            tag(say.code("state", j.state), STATE.get(j.state, "")),
+            _agreed(j, say),
+            _seen(j, say),
+            _needed(j, say),
+        )
+        for j in found
+    ]
+    head = [say(key) for key in ("criterion", "result", "agreed_column", "measured", "would_decide")]
     met = sum(j.state == "met" for j in found)
-    level = f"{100 * max((j.confidence for j in found), default=0.95):g}"
     return section(
-        paragraph(element("strong", f"{met} of {plural(len(found), 'criterion', 'criteria')} met.")) if found else None,
-        table("Acceptance", head, rows, empty="no criterion was agreed"),
-        note(
-            f"A criterion is met or not met only where the one-sided {level} % bound says so; a limit of none by count."
-        ),
+        paragraph(element("strong", say("met_of", met=met, n=len(found)))) if found else None,
+        table(say("acceptance"), head, rows, empty=say("no_criterion")),
+        note(say("judged_note", level=max((j.confidence for j in found), default=0.95))),
+        lang=language,
     )
 
 
-def _agreed(judgement: Judgement) -> str:
+def _agreed(judgement: Judgement, say: Voice) -> str:
     c = judgement.criterion
-    measure = MEASURE.get(c.measure, c.measure)
     if c.direction == "at_most" and c.limit == 0:
-        return f"{measure}: none in {c.denominator}"
-    return f"{measure}: {c.direction.replace('_', ' ')} {100 * c.limit:g} % of {c.denominator}"
+        return say("none_in", measure=c.measure, of=c.denominator)
+    return say(f"{c.direction}_of", measure=c.measure, limit=c.limit, of=c.denominator)
 
 
-def _seen(judgement: Judgement) -> str:
+def _seen(judgement: Judgement, say: Voice) -> str:
     if judgement.value is None or judgement.low is None or judgement.high is None:
-        return NOT_MEASURED
-    at_most = judgement.criterion.direction == "at_most"
+        return say("not_measured")
+    n, at_most = judgement.n, judgement.criterion.direction == "at_most"
     if at_most and judgement.criterion.limit == 0:
-        return f"{judgement.value * judgement.n:.0f} of {judgement.n:.0f}"
-    bound = f"at most {100 * judgement.high:.1f} %" if at_most else f"at least {100 * judgement.low:.1f} %"
-    n = f"n = {judgement.n:.0f}" if judgement.n == int(judgement.n) else f"worth {judgement.n:.0f} read by hand"
-    return f"{100 * judgement.value:.1f} % ({bound}), {n}"
+        return say("seen_count", count=judgement.value * n, n=n)
+    over = say("over_n" if n == int(n) else "over_worth", n=n)
+    bound = judgement.high if at_most else judgement.low
+    return say("seen_at_most" if at_most else "seen_at_least", value=judgement.value, bound=bound, over=over)
 
 
-def _needed(judgement: Judgement) -> str:
+def _needed(judgement: Judgement, say: Voice) -> str:
     if judgement.state != "not decided" or judgement.value is None:
         return "–"
-    return f"about {judgement.needed:,}" if judgement.needed else "no practical number"
+    return say("needed_about", n=judgement.needed) if judgement.needed else say("needed_none")
 
 
-def decision(found: Decision) -> Html:
+def decision(found: Decision, language: str = "en") -> Html:
     """What follows from the pilot, in a word, and why."""
-    word, meaning = DECISION.get(found.verdict, (found.verdict, ""))
-    return section(paragraph(word, kind="big"), meaning, listing(plain(reason) for reason in found.reasons))
+    say = Voice(language)
+    word, meaning = say.code("word", found.verdict), say.texts.get(f"meaning_{found.verdict}", "")
+    told = (reason if language == "en" else say_reason(reason, say) for reason in found.reasons)
+    return section(paragraph(word, kind="big"), meaning, listing(plain(reason) for reason in told), lang=language)
+
+
+def say_reason(reason: str, say: Voice) -> str:
+    """A reason of a decision in words; of open criteria, which stand in the table below it, the names."""
+    if not isinstance(reason, Said) or reason.key != "open":
+        return say.say(reason)
+    judged: Sequence[Judgement] = reason.values["judgements"]  # type: ignore[assignment]
+    told = say("open_below", names=", ".join(j.criterion.name for j in judged))
+    return " ".join([told, *dict.fromkeys(say.say(j.why) for j in judged if j.why)])

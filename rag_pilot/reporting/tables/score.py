@@ -8,72 +8,60 @@ from ...analysis.headline import Estimate, Headline
 from ...analysis.measures import FourWay
 from ...analysis.shares import Share, percent
 from ...records import LABELS
-from ..html import NO_DATA, NOT_MEASURED, Html, listing, note, paragraph, section, table
+from ..html import NO_DATA, Html, listing, note, paragraph, section, table
+from ..speech import Voice
 from ..words import LABEL_MEANS, plural
 
-LESS = "less than can be told"
-"""The remainder, where the shares that are estimated apart leave none."""
 
-
-def _judge_bounds(found: Headline) -> Html | None:
+def _judge_bounds(found: Headline, say: Voice) -> Html | None:
     """What the unreadable replies could still make of the judge's own count; nothing where all could be read."""
     bounds, judge = found.judge.bounds, found.judge
     unread = sum(judge.missing.values())
     if not unread or bounds is None:
         return None
-    return note(
-        f"The judge alone: {judge.count} of {judge.n} readable labels say correct, {unread} of {judge.n + unread} are "
-        f"unreadable; with these all wrong or all correct "
-        f"{judge.count} to {judge.count + unread} of {judge.n + unread} "
-        f"({percent(bounds.low)} to {percent(bounds.high)} %). Not an estimate."
-    )
+    counts = {"count": judge.count, "n": judge.n, "unread": unread, "all": judge.n + unread}
+    return note(say("judge_alone", **counts, most=judge.count + unread, low=bounds.low, high=bounds.high))
 
 
-def headline(found: Headline) -> Html:
+def headline(found: Headline, language: str = "en") -> Html:
     """The score in one big sentence, then the shares of the four labels and who gave the labels."""
+    say = Voice(language)
+    words, alone = say.sentences(found), _judge_bounds(found, say)
     if found.correct is None:
-        return section(paragraph("No score yet", kind="big"), found.words, _judge_bounds(found))
+        return section(paragraph(say("no_score"), kind="big"), words, alone, lang=language)
     estimates: dict[str, Estimate | None] = {n: getattr(found, n) for n in ("correct", "wrong", "declined")}
     rows = []
     for label in LABELS:
+        name = say(f"label_{label}")
         if label == "partly":
-            share = LESS if found.partly is None else f"{percent(found.partly)} %"
-            rows.append((label, share, "the remainder", "–"))
+            share = say("less") if found.partly is None else say.percent(found.partly)
+            rows.append((name, share, say("remainder"), "–"))
         elif (e := estimates[label]) is None:
-            rows.append((label, NOT_MEASURED, NOT_MEASURED, "–"))
+            rows.append((name, say("not_measured"), say("not_measured"), "–"))
         else:
-            span = f"{percent(e.interval.low)} to {percent(e.interval.high)} %"
-            rows.append((label, f"{percent(e.value)} %", span, f"{e.n_eff:.0f}"))
+            span = say("from_to", low=e.interval.low, high=e.interval.high)
+            rows.append((name, say.percent(e.value), span, f"{e.n_eff:.0f}"))
     if found.errors:
-        rows.append(("no label: the call failed", f"{percent(found.errors / found.asked)} %", "counted", "–"))
+        rows.append((say("no_label_failed"), say.percent(found.errors / found.asked), say("counted"), "–"))
     shares = [found.partly, *(e.value for e in estimates.values() if e), found.errors / found.asked]
     rounded = sum(round(100 * share) for share in shares if share is not None)
     whom = [
-        ("a person", found.by_person),
-        ("the judge, corrected by the person's labels", found.by_judge),
-        ("rule (declines, answers to what cannot be answered)", found.by_rule),
-        ("nobody", found.not_graded),
-        ("failed calls, no label", found.errors),
-        ("asked", found.asked),
+        (say("by_person"), found.by_person),
+        (say("by_judge_corrected"), found.by_judge),
+        (say("by_rule_what"), found.by_rule),
+        (say("by_nobody"), found.not_graded),
+        (say("failed_no_label"), found.errors),
+        (say("asked"), found.asked),
     ]
-    interval = found.correct.interval
+    of, within = found.correct.value, found.correct.interval
     return section(
-        paragraph(
-            f"{percent(found.correct.value)} % correct: between {percent(interval.low)} and {percent(interval.high)} % "
-            "on questions like these.",
-            kind="big",
-        ),
-        found.words,
-        table(
-            f"Estimated shares of {plural(found.asked, 'question')}",
-            ("Label", "Share", "95 % interval", "Worth so many read by hand"),
-            rows,
-        ),
-        note(f"Each share is rounded by itself: they add up to {rounded} % here, unrounded to 100 %.")
-        if rounded != 100 and not found.excess
-        else None,
-        table("Labels given by", ("Who", "Questions"), whom, total=True),
-        _judge_bounds(found),
+        paragraph(say("big_score", value=of, low=within.low, high=within.high), kind="big"),
+        words,
+        table(say("shares_of", n=found.asked), [say(key) for key in ("label", "share", "interval", "worth")], rows),
+        note(say("rounded", sum=rounded)) if rounded != 100 and not found.excess else None,
+        table(say("given_by"), (say("who"), say("questions")), [(w, say.number(n)) for w, n in whom], total=True),
+        alone,
+        lang=language,
     )
 
 

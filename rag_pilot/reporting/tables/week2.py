@@ -13,6 +13,7 @@ from ...records import Answer
 from ...results import Result
 from ...two_runs import RetrievalChange, adopted_in_both
 from ..html import NOT_MEASURED, Html, element, facts, join, note, paragraph, section, table, tag, whole
+from ..speech import Voice
 from ..words import VERDICT, cause_name, plain, plural
 from .answers import closed_to_annotator
 
@@ -213,60 +214,44 @@ def _entry(line: Mapping[str, Any], plan: Mapping[str, Any]) -> tuple[object, ..
     )
 
 
-def threshold(sweep: Sweep) -> Html:
+def threshold(sweep: Sweep, language: str = "en") -> Html:
     """The run as it stands beside what the rule's threshold would make of it, whether that holds, and how to set it."""
+    say, taken = Voice(language), sweep.candidate
     if sweep.chosen is not None:
-        word, kind = f"decline under {sweep.chosen:.4f}", "good"
-    elif sweep.candidate is not None and sweep.candidate.threshold is None:
-        word, kind = "no threshold needed", "good"
+        word, kind = say("decline_under", threshold=sweep.chosen), "good"
+    elif taken is not None and taken.threshold is None:
+        word, kind = say("none_needed"), "good"
     else:
-        word, kind = "no useful threshold", "open"
+        word, kind = say("none_useful"), "open"
+    top = (paragraph(tag(word, kind)), say.sentences(sweep))
     if sweep.always is None:
-        return section(paragraph(tag(word, kind)), sweep.words)
-    rows = [_point("The run as it stands: no threshold", sweep.always)]
-    if sweep.candidate is not None and sweep.candidate.threshold is not None:
-        rows.append(_point(f"Declining under {sweep.candidate.threshold:.4f}, the rule's choice", sweep.candidate))
+        return section(*top, lang=language)
+    rows = [_point(say("as_it_stands"), sweep.always, say)]
+    if taken is not None and taken.threshold is not None:
+        rows.append(_point(say("rule_choice", threshold=taken.threshold), taken, say))
         if sweep.held_out is not None:
-            rows.append(_point("The same rule, on questions that did not choose", sweep.held_out))
+            rows.append(_point(say("held_out"), sweep.held_out, say))
+    unknown, bound, gain, span = say("not_measured"), sweep.wrong_bound, sweep.gain_bound, sweep.answered_range
     checks = [
-        (
-            "Wrong on questions that did not choose, at most (one-sided 95 %)",
-            NOT_MEASURED if sweep.wrong_bound is None else f"{100 * sweep.wrong_bound:.1f} %",
-        ),
-        (
-            "Gain over always answering and over always declining, at least",
-            NOT_MEASURED if sweep.gain_bound is None else f"{sweep.gain_bound:+.3f} right answers a question",
-        ),
-        ("Share answered, from fold to fold", _range(sweep.answered_range)),
-        ("Answers without a similarity, never declined by it", str(sweep.without_score)),
-        ("Questions without a label, not counted", str(sweep.unlabelled)),
-        ("Labels by the admitted judge", str(sweep.judged)),
+        (say("check_wrong"), unknown if bound is None else say.format_field(bound, ".1f%")),
+        (say("check_gain"), unknown if gain is None else say("gain", gain=gain)),
+        (say("check_share"), unknown if span is None else say("whole_from_to", low=100 * span[0], high=span[1])),
+        (say("check_without"), str(sweep.without_score)),
+        (say("check_unlabelled"), str(sweep.unlabelled)),
+        (say("check_judged"), str(sweep.judged)),
     ]
-    set_so = (
-        "For the engineer: build the system without one too, answer(..., min_similarity=None); its default is 0.35."
-        if sweep.chosen is None
-        else f"For the engineer: answer(..., min_similarity={sweep.chosen:.4f}) declines, and asks no model, where the "
-        "best cosine of the passages found is lower. A fused score is never compared with it."
-    )
+    set_so = "threshold_none_set" if sweep.chosen is None else "threshold_set"
+    head = [say(key) for key in ("rule", "col_answered", "col_declined", "col_correct", "col_wrong")]
     return section(
-        paragraph(tag(word, kind)),
-        sweep.words,
-        table("What the threshold does", ("Rule", "Answered", "Declined", "Correct", "Wrong"), rows),
-        facts("Does it hold on other questions?", checks),
-        note(
-            "A decline is correct where the documents do not answer; what is neither correct nor wrong is partly "
-            "right, or declined though they do. A right answer counts 1 and a wrong one −2; there is a gain only if "
-            "its lower bound is above 0."
-        ),
-        note(
-            f"Every run stays without a threshold: its stored answers were read again, and no call was made. {set_so}"
-        ),
+        *top,
+        table(say("what_it_does"), head, rows),
+        facts(say("does_it_hold"), checks),
+        note(say("threshold_counts")),
+        note(say(set_so, **({} if sweep.chosen is None else {"code": f"{sweep.chosen:.4f}"}))),
+        lang=language,
     )
 
 
-def _point(name: str, point: Point) -> tuple[object, ...]:
-    return (name, *(f"{k} of {point.n}" for k in (point.answered, point.declined, point.correct, point.wrong)))
-
-
-def _range(span: tuple[float, float] | None) -> str:
-    return NOT_MEASURED if span is None else f"{100 * span[0]:.0f} to {100 * span[1]:.0f} %"
+def _point(name: str, point: Point, say: Voice) -> tuple[object, ...]:
+    counts = (point.answered, point.declined, point.correct, point.wrong)
+    return name, *(say("n_of", n=k, all=point.n) for k in counts)
