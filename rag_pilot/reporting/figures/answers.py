@@ -60,7 +60,7 @@ def _label_counts(shares: Mapping[str, Share]) -> dict[str, int]:
 
 
 def _listed(counts: Mapping[str, int], called: Mapping[str, str], say: Wording) -> str:
-    return ", ".join(f"{say.number(counts[name])} {called[name]}" for name in LABEL_ORDER if counts[name])
+    return ", ".join(say("labelled", count=say.number(counts[name]), label=called[name]) for name in LABEL_ORDER if counts[name])
 
 
 def _stack(sheet: Sheet, y: float, widths: Mapping[str, float]) -> None:
@@ -76,7 +76,7 @@ def _stack(sheet: Sheet, y: float, widths: Mapping[str, float]) -> None:
 
 def _name(sheet: Sheet, y: float, counts: Mapping[str, int], asked: int, say: Wording) -> None:
     """The name and count of each part: within it where it is wide enough, else above the bar, neighbours together."""
-    texts = [f"{say.number(count)} {name}" for name, count in counts.items()]
+    texts = [say("labelled", count=say.number(count), label=name) for name, count in counts.items()]
     wide, left, narrow = sheet.share_of_axis(texts), 0.0, list[tuple[str, float]]()
     groups = [narrow]
     for text, needed, count in zip(texts, wide, counts.values(), strict=True):

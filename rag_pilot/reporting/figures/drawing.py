@@ -94,6 +94,7 @@ def drawing(height: float, columns: int = 1) -> Iterator[Sheet]:
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
         figure = Figure(figsize=(WIDTH, height), layout="constrained", facecolor="white")
+        figure.get_layout_engine().set(wspace=0.04 if columns > 1 else 0.02)
         axes = figure.subplots(1, columns, sharey=True, squeeze=False)[0]
         for axis in axes:
             axis.set_axisbelow(True)
