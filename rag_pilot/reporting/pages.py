@@ -28,6 +28,7 @@ from ..reading import Failure, failures
 from ..results import Result
 from . import figures, tables
 from .html import STYLE, Html, link
+from .speech import speech
 from .tables.score import LESS
 from .words import CAUSE, DECISION, MEASURE, cause_name, plural
 
@@ -200,12 +201,14 @@ def _span(estimate: Estimate) -> str:
 
 
 def _pictures(ledger: Ledger, result: Result) -> list[Html]:
-    first = ledger.result(())
-    runs = {"first run": first, "final run": result} if first.run.id != result.run.id else {"this run": result}
+    language = result.settings.pilot.report_language
+    words, first = speech("figures", language), ledger.result(())
+    runs = {words["first_run"]: first} if first.run.id != result.run.id else {}
+    runs[words["final_run"]] = result
     return [
-        figures.labels({name: r.label_shares for name, r in runs.items()}),
-        figures.retrieval({name: r.retrieval for name, r in runs.items()}),
-        figures.changes(ledger.attempt_all()),
+        figures.score(ledger, language=language),
+        figures.labels({name: r.label_shares for name, r in runs.items()}, language=language),
+        figures.retrieval({name: r.retrieval for name, r in runs.items()}, language=language),
     ]
 
 
