@@ -60,7 +60,8 @@ def _label_counts(shares: Mapping[str, Share]) -> dict[str, int]:
 
 
 def _listed(counts: Mapping[str, int], called: Mapping[str, str], say: Wording) -> str:
-    return ", ".join(say("labelled", count=say.number(counts[name]), label=called[name]) for name in LABEL_ORDER if counts[name])
+    given = {called[name]: counts[name] for name in LABEL_ORDER if counts[name]}
+    return ", ".join(say("labelled", count=say.number(n), label=name) for name, n in given.items())
 
 
 def _stack(sheet: Sheet, y: float, widths: Mapping[str, float]) -> None:
