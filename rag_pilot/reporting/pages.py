@@ -23,8 +23,8 @@ from ..ledger import Ledger
 from ..reading import Failure, failures
 from ..results import Result
 from . import figures, tables
-from .html import STYLE, Html, english_in, link
-from .speech import NARROW, Voice
+from .html import STYLE, Html, link
+from .speech import NARROW, Voice, speech
 from .tables.plan import say_reason
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -137,7 +137,7 @@ def front_page(ledger: Ledger, result: Result, tasks: int, pages: Sequence[Page]
         headline=say.sentences(result.headline),
         agreed=tables.agreed(result.pilot.locked, language),
         criteria=tables.judgements(result.judgements(), language),
-        pictures=[english_in(picture, language) for picture in _pictures(ledger, result)],
+        pictures=_pictures(ledger, result),
         wrong=_wrong(result, say),
         owners=tables.tasks(result, language),
         tasks=tasks,
@@ -178,12 +178,14 @@ def _numbers(result: Result, say: Voice) -> list[dict[str, str]]:
 
 
 def _pictures(ledger: Ledger, result: Result) -> list[Html]:
-    first = ledger.result(())
-    runs = {"first run": first, "final run": result} if first.run.id != result.run.id else {"this run": result}
+    language = result.settings.pilot.report_language
+    words, first = speech("figures", language), ledger.result(())
+    runs = {words["first_run"]: first} if first.run.id != result.run.id else {}
+    runs[words["final_run"]] = result
     return [
-        figures.labels({name: r.label_shares for name, r in runs.items()}),
-        figures.retrieval({name: r.retrieval for name, r in runs.items()}),
-        figures.changes(ledger.attempt_all()),
+        figures.score(ledger, language=language),
+        figures.labels({name: r.label_shares for name, r in runs.items()}, language=language),
+        figures.retrieval({name: r.retrieval for name, r in runs.items()}, language=language),
     ]
 
 

@@ -6,6 +6,7 @@ title, and an alt text that states the finding with its numbers.
 
 from .answers import causes, confusion, labels
 from .retrieval import retrieval, retrieval_by, similarities
+from .score import score
 from .week2 import changes, risk_coverage
 
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "retrieval",
     "retrieval_by",
     "risk_coverage",
+    "score",
     "similarities",
 ]

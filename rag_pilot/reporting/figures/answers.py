@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...analysis.causes import Pareto
@@ -11,43 +11,47 @@ from ...analysis.shares import COUNTS_ONLY_UNDER, Share
 from ...grading.agreement import Gate
 from ...records import JUDGE_LABELS, LABELS
 from ..html import Html
-from ..words import LABEL_ORDER, cause_name, first_read, plural
-from .drawing import INK, LABEL_LOOK, drawing, interval, no_picture, not_in_it, percent_axis, rows
+from ..words import LABEL_ORDER
+from .drawing import (
+    DARK,
+    INK,
+    LABEL_LOOK,
+    MIDDLE,
+    PALE,
+    Sheet,
+    beside,
+    drawing,
+    interval,
+    no_picture,
+    percent_axis,
+    rows,
+    short,
+)
+from .wording import Wording
 
 
-def labels(shares: Mapping[str, Mapping[str, Share]]) -> Html:
+def labels(shares: Mapping[str, Mapping[str, Share]], *, language: str = "en") -> Html:
     """How the answers of each run are labelled, errors and answers without a label included."""
-    counts = {run: _label_counts(of) for run, of in shares.items()}
-    if not any(sum(c.values()) for c in counts.values()):
-        return no_picture("Labels: no question was asked.")
+    say, counts = Wording(language), {run: _label_counts(of) for run, of in shares.items()}
     asked = {run: sum(c.values()) for run, c in counts.items()}
-    with drawing(1.5 + 0.72 * len(counts)) as sheet:
+    if not any(asked.values()):
+        return no_picture(say, say("no_labels"))
+    called = {name: say.name("label", name) for name in LABEL_ORDER}
+    with drawing(1.05 + 0.72 * len(counts)) as sheet:
         axis = sheet.axes[0]
+        rows(axis, [f"{short(run)}\nn = {say.number(asked[run])}" for run in counts])
+        percent_axis(axis, say)
+        axis.set_ylim(len(counts) - 0.6, -0.75)
         for y, (run, of) in enumerate(counts.items()):
-            _stack(axis, y, of, asked[run])
-        rows(axis, [f"{run}\nn = {asked[run]}" for run in counts])
-        percent_axis(axis)
-        axis.set_ylim(len(counts) - 0.4, -0.6)
-        used = [name for name in LABEL_ORDER if name in LABELS or any(of[name] for of in counts.values())]
-        axis.legend(
-            handles=[_patch(name) for name in used],
-            loc="lower left",
-            bbox_to_anchor=(0, 1.0),
-            ncols=len(used),
-            frameon=False,
-            handlelength=1.6,
-            columnspacing=1.2,
-        )
-        said = "; ".join(
-            f"{run}: " + ", ".join(f"{of[name]} {name}" for name in LABEL_ORDER if of[name]) + f" of {asked[run]}"
+            _stack(sheet, y, {name: of[name] / (asked[run] or 1) for name in LABEL_ORDER if of[name]})
+            _name(sheet, y, {called[name]: of[name] for name in LABEL_ORDER if of[name]}, asked[run], say)
+        told = [
+            say("labels_run", run=run, n=say.number(asked[run]), counts=_listed(of, called, say))
             for run, of in counts.items()
-        )
-        return sheet.html(
-            f"Labels of all answers (n = {', '.join(str(a) for a in sorted(set(asked.values())))} questions)",
-            f"Label distribution. {said}.",
-            "Counts as they stand, the judge's labels taken at their word. The score estimates the share correct, and "
-            "how sure that is, from the person's labels.",
-        )
+        ]
+        numbers = sorted(set(asked.values()))
+        n = say.counted("questions", numbers[0]) if len(numbers) == 1 else ", ".join(map(say.number, numbers))
+        return sheet.html(say("labels_title", n=n), "; ".join(told) + ".", say("labels_caption"))
 
 
 def _label_counts(shares: Mapping[str, Share]) -> dict[str, int]:
@@ -55,100 +59,119 @@ def _label_counts(shares: Mapping[str, Share]) -> dict[str, int]:
     return {name: shares[name].count if name in shares else 0 for name in LABEL_ORDER[:-1]} | {"not graded": absent}
 
 
-def _stack(axis: Any, y: float, counts: Mapping[str, int], asked: int) -> None:
+def _listed(counts: Mapping[str, int], called: Mapping[str, str], say: Wording) -> str:
+    given = {called[name]: counts[name] for name in LABEL_ORDER if counts[name]}
+    return ", ".join(say("labelled", count=say.number(n), label=name) for name, n in given.items())
+
+
+def _stack(sheet: Sheet, y: float, widths: Mapping[str, float]) -> None:
     left = 0.0
-    for name in LABEL_ORDER:
-        if not counts[name]:
-            continue
-        colour, hatch = LABEL_LOOK[name]
-        width = counts[name] / asked
-        edge = "#777777" if name == "not graded" else "white"
-        axis.barh(y, width, left=left, height=0.56, color=colour, hatch=hatch, edgecolor=edge, linewidth=0.8)
-        box = {"facecolor": "white", "edgecolor": "none", "pad": 1.6, "alpha": 0.92}
-        inside = width >= 0.03
-        axis.text(
-            left + width / 2,
-            y if inside else y - 0.37,
-            str(counts[name]),
-            ha="center",
-            va="center",
-            fontsize=9,
-            bbox=box if inside else None,
+    for name, width in widths.items():
+        fill, hatch = LABEL_LOOK[name]
+        edge = "white" if name in DARK else MIDDLE
+        sheet.axes[0].barh(
+            y, width, left=left, height=0.5, color=fill, hatch=hatch, edgecolor=edge, linewidth=0.8, zorder=2
         )
         left += width
 
 
-def _patch(name: str) -> Any:
-    from matplotlib.patches import Patch
+def _name(sheet: Sheet, y: float, counts: Mapping[str, int], asked: int, say: Wording) -> None:
+    """The name and count of each part: within it where it is wide enough, else above the bar, neighbours together."""
+    texts = [say("labelled", count=say.number(count), label=name) for name, count in counts.items()]
+    wide, left, narrow = sheet.share_of_axis(texts), 0.0, list[tuple[str, float]]()
+    groups = [narrow]
+    for text, needed, count in zip(texts, wide, counts.values(), strict=True):
+        share = count / asked
+        if share > needed + 0.02:
+            box = {"facecolor": "white", "edgecolor": "none", "pad": 1.6, "alpha": 0.95}
+            sheet.axes[0].text(left + share / 2, y, text, ha="center", va="center", bbox=box, zorder=5)
+            groups.append([])
+        else:
+            groups[-1].append((text, left + share / 2))
+        left += share
+    parts = [(", ".join(t for t, _ in g), sum(x for _, x in g) / len(g)) for g in groups if g]
+    ends = sheet.share_of_axis([text for text, _ in parts])
+    for (text, _), x in zip(parts, _apart([x for _, x in parts], ends), strict=True):
+        sheet.axes[0].text(x, y - 0.4, text, ha="left", va="center", zorder=5)
 
-    colour, hatch = LABEL_LOOK[name]
-    edge = "#777777" if name == "not graded" else "white"
-    return Patch(facecolor=colour, hatch=hatch, edgecolor=edge, label=name)
+
+def _apart(centres: Sequence[float], widths: Sequence[float], gap: float = 0.02) -> list[float]:
+    """Left ends of texts as near to their centres as they can stand beside each other between 0 and 1."""
+    lefts: list[float] = []
+    for centre, width in zip(centres, widths, strict=True):
+        least = lefts[-1] + widths[len(lefts) - 1] + gap if lefts else 0.0
+        lefts.append(max(least, centre - width / 2))
+    most = 1.0
+    for k in reversed(range(len(lefts))):
+        lefts[k] = min(lefts[k], most - widths[k])
+        most = lefts[k] - gap
+    return lefts
 
 
-def causes(found: Pareto) -> Html:
+def causes(found: Pareto, *, language: str = "en") -> Html:
     """The causes of bad answers, largest first, with intervals of their shares from 10 bad answers on."""
+    say = Wording(language)
     if not found.rows:
-        return no_picture(f"Causes: no bad answer has a cause{first_read(found.first)}.")
-    most = max(row.share.count for row in found.rows)
-    with drawing(1.0 + 0.42 * len(found.rows)) as sheet:
+        return no_picture(say, say("no_causes") + say.first_read(found.first))
+    with drawing(0.75 + 0.42 * len(found.rows)) as sheet:
         axis = sheet.axes[0]
+        called = [say.name("cause", row.cause) for row in found.rows]
         for y, row in enumerate(found.rows):
-            axis.barh(y, row.share.count, height=0.62, color="#d55e00" if y == 0 else "#e8b08d")
-            span, end = row.share.interval, float(row.share.count)
-            if span is not None and row.share.n >= COUNTS_ONLY_UNDER:
-                interval(axis, y, Interval(span.low * row.share.n, span.high * row.share.n))
-                end = span.high * row.share.n
-            axis.text(end + 0.02 * found.known, y, row.share.text(), va="center", fontsize=9.5)
-        rows(axis, [cause_name(row.cause) for row in found.rows])
-        axis.set_xlim(0, max(most * 1.9, found.known * 0.75))
+            fill, hatch = (MIDDLE, "") if y == 0 else ("white", "///")
+            axis.barh(y, row.share.count, height=0.58, color=fill, hatch=hatch, edgecolor=MIDDLE, linewidth=0.8)
+            span, n = row.share.interval, row.share.n
+            if span is not None and n >= COUNTS_ONLY_UNDER:
+                interval(axis, y, Interval(span.low * n, span.high * n))
+            beside(axis, y, say.share(row.share))
+        rows(axis, [short(name, 34) for name in called])
+        axis.set_xlim(0, max((row.share.interval or Interval(0, 1)).high * row.share.n for row in found.rows) * 1.02)
         axis.xaxis.set_visible(False)
         axis.spines["bottom"].set_visible(False)
-        first = found.rows[0]
-        said = ", ".join(f"{cause_name(row.cause)} {row.share.count} of {row.share.n}" for row in found.rows)
+        first, *others = [f"{name}, {say.share(row.share)}" for name, row in zip(called, found.rows, strict=True)]
         return sheet.html(
-            f"Why answers are bad (n = {found.known} of {found.bad} bad answers, cause known)",
-            f"The largest cause is {cause_name(first.cause)}, {first.share.text()}. {said}.",
-            f"Mend the largest first. Thin lines: 95 % intervals of the shares{first_read(found.first)}."
-            + not_in_it(first.share.missing_text()),
+            say("causes_title", n=say.of(found.known, found.bad)),
+            say("causes_alt", first=first, others="".join(f"; {other}" for other in others)),
+            say("causes_caption") + say.first_read(found.first) + say.missing(found.rows[0].share.missing),
         )
 
 
-def confusion(gate: Gate) -> Html:
+def confusion(gate: Gate, *, language: str = "en") -> Html:
     """The judge's labels against the expert's, in counts."""
+    say = Wording(language)
     if not gate.n:
-        return no_picture("Judge and expert: no answer has both labels.")
+        return no_picture(say, say("no_pairs"))
     used = [label for label in LABELS if any((label, other) in gate.matrix for other in JUDGE_LABELS)]
-    most = max(gate.matrix.values())
-    with drawing(1.4 + 0.62 * len(used)) as sheet:
-        from matplotlib.patches import Rectangle
-
+    called = {label: say.name("label", label) for label in LABELS}
+    with drawing(1.25 + 0.55 * len(used)) as sheet:
         axis = sheet.axes[0]
         for y, expert in enumerate(used):
             for x, judge in enumerate(JUDGE_LABELS):
-                count = gate.matrix.get((expert, judge), 0)
-                same = expert == judge
-                shade = (0.08 + 0.5 * count / most) if count else 0.0
-                colour = "#0072b2" if same else "#d55e00"
-                axis.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, color=colour, alpha=shade, linewidth=0))
-                edge, width = (INK, 1.8) if same else ("#c9ced4", 0.8)
-                box = Rectangle((x - 0.46, y - 0.44), 0.92, 0.88, facecolor="none", edgecolor=edge, linewidth=width)
-                axis.add_patch(box)
-                weight = "bold" if same else "normal"
-                axis.text(x, y, str(count), ha="center", va="center", fontsize=13, fontweight=weight)
-        rows(axis, [f"expert: {label} ({gate.recall[label][1]})" for label in used])
-        axis.set_xticks(range(3), [f"judge: {label}" for label in JUDGE_LABELS])
+                _cell(axis, x, y, gate.matrix.get((expert, judge), 0), max(gate.matrix.values()), expert == judge, say)
+        rows(axis, [f"{say('expert', label=called[label])} ({say.number(gate.recall[label][1])})" for label in used])
+        axis.set_xticks(range(3), [say("judge", label=called[label]) for label in JUDGE_LABELS])
         axis.xaxis.tick_top()
         axis.tick_params(axis="x", length=0)
         axis.spines[:].set_visible(False)
         axis.set_xlim(-0.5, 2.5)
         said = "; ".join(
-            f"expert {label}: " + ", ".join(f"judge {j} {gate.matrix.get((label, j), 0)}" for j in JUDGE_LABELS)
+            f"{say('expert', label=called[label])} – "
+            + ", ".join(f"{say('judge', label=called[j])} {gate.matrix.get((label, j), 0)}" for j in JUDGE_LABELS)
             for label in used
         )
+        alike, state = say.of(gate.agreed, gate.n), say.name("gate", gate.state)
         return sheet.html(
-            f"Judge against expert: {gate.agreed} of {gate.n} alike (n = {gate.n} answers)",
-            f"{gate.agreed} of {gate.n} labels are alike, state {gate.state}. {said}.",
-            "Framed in bold: both say the same. Orange: they differ."
-            + (f" {plural(gate.dropped, 'answer')} without both labels not shown." if gate.dropped else ""),
+            say("confusion_title", alike=alike, n=say.counted("answers", gate.n)),
+            say("confusion_alt", alike=alike, state=state, counts=said),
+            say("confusion_caption") + say.missing({"pair": gate.dropped}),
         )
+
+
+def _cell(axis: Any, x: int, y: int, count: int, most: int, same: bool, say: Wording) -> None:
+    """A count, the darker the larger, framed where both say the same."""
+    from matplotlib.patches import Rectangle
+
+    shade = (0.06 + 0.34 * count / most) if count else 0.0
+    axis.add_patch(Rectangle((x - 0.46, y - 0.43), 0.92, 0.86, color=MIDDLE, alpha=shade, linewidth=0))
+    edge, width = (INK, 2.2) if same else (PALE, 0.8)
+    axis.add_patch(Rectangle((x - 0.46, y - 0.43), 0.92, 0.86, facecolor="none", edgecolor=edge, linewidth=width))
+    axis.text(x, y, say.number(count), ha="center", va="center", fontweight="bold" if same else "normal")

@@ -11,152 +11,172 @@ from ...analysis.segments import Segment
 from ...analysis.shares import COUNTS_ONLY_UNDER, Mean, Share
 from ...results import Result
 from ..html import Html
-from ..words import plural
 from .drawing import (
     FAINT,
     INK,
-    OTHER_LOOK,
+    MIDDLE,
+    OTHER_MARKER,
     RETRIEVER_LOOK,
+    beside,
     drawing,
     interval,
     no_picture,
-    not_in_it,
     percent_axis,
+    point,
     rows,
+    short,
 )
+from .wording import Wording
+
+PIXELS_FROM = 1000  # points of a group, above which they are drawn as pixels, so that no page gets heavy
 
 
-def retrieval(results: Mapping[str, Retrieval]) -> Html:
-    """Hit@1, Hit@5 and MRR of each retriever, with intervals."""
-    if not results or not any(r.hit5.n for r in results.values()):
-        return no_picture("Retrieval: no question has a ranking.")
-    measures = {
-        "Hit@1": "the right document is first",
-        "Hit@5": "it is among the first 5",
-        "MRR": "mean of 1/rank: 1 if first, 1/2 if second ...",
-    }
-    n, names, gap = max(r.hit5.n for r in results.values()), list(results), 1.25
-    places = [block * (len(names) + gap) + row for block in range(len(measures)) for row in range(len(names))]
-    with drawing(0.7 + 0.29 * len(measures) * (len(names) + gap)) as sheet:
-        axis = sheet.axes[0]
-        for block, (measure, meaning) in enumerate(measures.items()):
-            heading = f"{measure}: {meaning}"
-            axis.text(0, block * (len(names) + gap) - 0.85, heading, va="center", fontsize=9.5, fontweight="bold")
-            for place, name in zip(places[block * len(names) :], names, strict=False):
-                value, (colour, _) = _of(results[name], measure), RETRIEVER_LOOK.get(name, OTHER_LOOK)
-                axis.barh(place, value.value or 0, color=colour, height=0.78, alpha=0.85)
-                interval(axis, place, value.interval)
-                axis.text(1.02, place, _short(value), va="center", fontsize=9.5)
-        axis.set_yticks(places, names * len(measures))
-        axis.set_ylim(places[-1] + 0.6, -1.3)
-        axis.tick_params(axis="y", length=0)
-        percent_axis(axis, room=0.42)
-        alt = "; ".join(
-            f"{name}: Hit@1 {r.hit1.text()}, Hit@5 {r.hit5.text()}, MRR {r.mrr.text()}" for name, r in results.items()
-        )
-        missing = next(iter(results.values())).hit5.missing_text()
+def retrieval(results: Mapping[str, Retrieval], *, language: str = "en") -> Html:
+    """Hit@1, Hit@5 and MRR of each retriever or run, with intervals."""
+    say = Wording(language)
+    if not any(r.hit5.n for r in results.values()):
+        return no_picture(say, say("no_ranking"))
+    n, names, gap = max(r.hit5.n for r in results.values()), list(results), 1.3
+    measures = ("hit1", "hit5", "mrr")
+    with drawing(0.75 + 0.29 * len(measures) * (len(names) + gap)) as sheet:
+        axis, places = sheet.axes[0], []
+        for block, measure in enumerate(measures):
+            top = block * (len(names) + gap)
+            axis.text(0, top - 0.9, say(f"{measure}_means"), va="center", fontweight="bold")
+            for place, name in enumerate(names):
+                value: Share | Mean = getattr(results[name], measure)
+                colour, marker = RETRIEVER_LOOK.get(name, (MIDDLE, OTHER_MARKER))
+                interval(axis, top + place, value.interval if _enough(value) else None)
+                if value.value is not None:
+                    hollow = name not in RETRIEVER_LOOK and name != names[-1]  # of runs the last one is filled
+                    point(axis, value.value, top + place, colour, marker, hollow)
+                beside(axis, top + place, say.share(value) if isinstance(value, Share) else say.mean(value))
+                places.append(top + place)
+        rows(axis, names)
+        axis.set_yticks(places, [short(say.name("retriever", name)) for name in names] * len(measures))
+        axis.set_ylim(places[-1] + 0.6, -1.4)
+        percent_axis(axis, say)
         return sheet.html(
-            f"Is the right document found? (n = {plural(n, 'question')})",
-            f"Share of questions whose document is found, with 95 % intervals. {alt}.",
-            "Bars: the share of questions. Thin lines: 95 % intervals; where they overlap widely, the difference "
-            f"may be chance.{not_in_it(missing)}",
+            say("retrieval_title", n=say.counted("questions", n)),
+            _found(results, say),
+            say("retrieval_caption") + say.missing(next(iter(results.values())).hit5.missing),
         )
 
 
-def _of(result: Retrieval, measure: str) -> Share | Mean:
-    by_name: dict[str, Share | Mean] = {"Hit@1": result.hit1, "Hit@5": result.hit5, "MRR": result.mrr}
-    return by_name[measure]
+def _enough(value: Share | Mean) -> bool:
+    return isinstance(value, Mean) or value.n >= COUNTS_ONLY_UNDER
 
 
-def _short(value: Share | Mean) -> str:
-    return value.text().removesuffix(f", n = {value.n}") if isinstance(value, Mean) else value.text()
+def _found(results: Mapping[str, Retrieval], say: Wording) -> str:
+    """The finding: who finds most, and how often the others do."""
+    order = sorted(results, key=lambda name: -(results[name].hit5.value or 0.0))
+    called = {name: say.name("retriever", name) for name in order}
+    return say(
+        "retrieval_alt" if len(order) > 1 else "retrieval_alt_one",
+        best=called[order[0]],
+        share=say.share(results[order[0]].hit5),
+        others="".join(f"; {called[name]} {say.share(results[name].hit5)}" for name in order[1:]),
+        first=", ".join(f"{called[name]} {say.share(results[name].hit1)}" for name in order),
+        mrr=", ".join(f"{called[name]} {say.mean(results[name].mrr)}" for name in order),
+    )
 
 
-def retrieval_by(segments: Mapping[str, Sequence[Segment]], by: str) -> Html:
+def retrieval_by(segments: Mapping[str, Sequence[Segment]], by: str, *, language: str = "en") -> Html:
     """Hit@5 in each category or language, one column for each retriever."""
-    names = sorted({s.name for found in segments.values() for s in found})
+    say = Wording(language)
+    names, what = sorted({s.name for found in segments.values() for s in found}), say.name("by", by)
     if not names:
-        return no_picture(f"Hit@5 by {by}: no question was measured.")
-    with drawing(1.1 + 0.36 * len(names), columns=len(segments)) as sheet:
+        return no_picture(say, say("no_segment", by=what))
+    with drawing(1.15 + 0.38 * len(names), columns=len(segments)) as sheet:
         for axis, (retriever, found) in zip(sheet.axes, segments.items(), strict=True):
-            colour, marker = RETRIEVER_LOOK.get(retriever, OTHER_LOOK)
-            rows(axis, names)
-            percent_axis(axis, room=0.45)
-            axis.set_xticks([0, 0.5, 1], ["0", "50", "100 %"])
+            colour, marker = RETRIEVER_LOOK.get(retriever, (MIDDLE, OTHER_MARKER))
+            rows(axis, [short(name, 18) for name in names])
+            percent_axis(axis, say, parts=2)
             for segment in found:
                 y, share = names.index(segment.name), segment.share
                 if share.n >= COUNTS_ONLY_UNDER and share.value is not None:
-                    interval(axis, y, share.interval, colour)
-                    axis.plot(share.value, y, marker, color=colour, markersize=6.5, zorder=4)
-                text = f"{share.count} of {share.n}" if share.n else "no data"
-                axis.text(1.07, y, text + (" ▼" if segment.worst else ""), va="center", fontsize=8.5)
-            axis.set_title(retriever, color=colour)
-        alt = "; ".join(
-            f"{retriever}: " + ", ".join(f"{s.name} {s.share.count} of {s.share.n}" for s in found)
+                    interval(axis, y, share.interval)
+                    point(axis, share.value, y, colour, marker)
+                text = say.of(share.count, share.n) if share.n else say("no_data")
+                beside(axis, y, text + (" ▼" if segment.worst else ""))
+            axis.set_title(short(say.name("retriever", retriever), 18))
+        n = max(sum(s.share.n for s in found) for found in segments.values())
+        absent = sum((Counter(s.share.missing) for s in next(iter(segments.values()))), Counter[str]())
+        low = _lower(segments, say)
+        counts = "; ".join(
+            f"{say.name('retriever', retriever)}: "
+            + ", ".join(f"{s.name} {say.of(s.share.count, s.share.n)}" for s in found)
             for retriever, found in segments.items()
         )
-        n = max(sum(s.share.n for s in found) for found in segments.values())
-        worst = any(s.worst for found in segments.values() for s in found)
-        absent = sum((Counter(s.share.missing) for s in next(iter(segments.values()))), Counter[str]())
         return sheet.html(
-            f"Right document among the first 5, by {by} (n = {plural(n, 'question')})",
-            f"Hit@5 by {by}. {alt}.",
-            f"Points with 95 % intervals; under {COUNTS_ONLY_UNDER} questions only the counts stand there. Few "
-            "questions give wide lines: read no ranking into them."
-            + (" ▼: shown to be lower than the rest." if worst else " None is shown to be lower than the rest.")
-            + not_in_it(Share(0, 0, absent).missing_text()),
+            say("segments_title", by=what, n=say.counted("questions", n)),
+            f"{low} {say('segments_alt', by=what, counts=counts)}",
+            f"{say('segments_caption', few=COUNTS_ONLY_UNDER)} {low}{say.missing(absent)}",
         )
 
 
-def similarities(result: Result) -> Html:
+def _lower(segments: Mapping[str, Sequence[Segment]], say: Wording) -> str:
+    worst = [
+        f"{s.name} ({say.name('retriever', retriever)}, {say.of(s.share.count, s.share.n)})"
+        for retriever, found in segments.items()
+        for s in found
+        if s.worst
+    ]
+    return say("segments_worst", names=", ".join(worst)) if worst else say("segments_none")
+
+
+def similarities(result: Result, *, language: str = "en") -> Html:
     """The best similarity of questions whose document was found, was missed, or does not exist."""
-    names = ("document found", "document missed", "unanswerable")
-    groups: dict[str, list[float]] = {name: [] for name in names}
-    without = 0
+    say, markers = Wording(language), {"found": "o", "missed": "x", "unanswerable": "+"}
+    groups: dict[str, list[float]] = {name: [] for name in markers}
+    without, ranks = 0, result.retrieval.ranks
     for question in result.drawn:
-        ranks = result.retrieval.ranks
-        if question.answerable and question.id not in ranks:
-            without += 1
-            continue
-        name = names[2] if not question.answerable else names[1] if ranks[question.id] is None else names[0]
         best = result.run.answers[question.id].similarity
-        if best is None:
+        if best is None or question.answerable and question.id not in ranks:
             without += 1
+        elif not question.answerable:
+            groups["unanswerable"].append(best)
         else:
-            groups[name].append(best)
+            groups["missed" if ranks[question.id] is None else "found"].append(best)
     if not any(groups.values()):
-        return no_picture("Similarities: no answer has one.")
+        return no_picture(say, say("no_similarity"))
+    called = {name: say(f"document_{name}") for name in groups}
     middles = {name: statistics.median(values) for name, values in groups.items() if values}
-    looks = {names[0]: ("#0072b2", "o"), names[1]: ("#d55e00", "x"), names[2]: ("#5f6670", "+")}
-    with drawing(3.1) as sheet:
+    with drawing(2.9) as sheet:
         axis = sheet.axes[0]
         for y, (name, values) in enumerate(groups.items()):
-            colour, marker = looks[name]
             spread = [y + 0.27 * (((7 * i) % 19) / 9 - 1) for i in range(len(values))]
-            axis.scatter(sorted(values), spread, s=16, marker=marker, color=colour, alpha=0.65, linewidths=1.1)
+            pixels = len(values) > PIXELS_FROM
+            face = {"facecolors": "none"} if markers[name] == "o" else {}
+            axis.scatter(
+                sorted(values),
+                spread,
+                s=18,
+                marker=markers[name],
+                edgecolors=MIDDLE if face else None,
+                color=None if face else MIDDLE,
+                linewidths=1.1,
+                rasterized=pixels,
+                **face,
+            )
             if values:
-                axis.plot([middles[name]] * 2, [y - 0.4, y + 0.4], color=INK, linewidth=2)
-                axis.text(middles[name], y - 0.42, f"median {middles[name]:.2f}", ha="center", va="bottom", fontsize=9)
-        rows(axis, [f"{name}\nn = {len(values)}" for name, values in groups.items()])
-        axis.set_ylim(2.5, -0.75)
-        axis.set_xlabel("best cosine similarity of question and passage")
+                axis.plot([middles[name]] * 2, [y - 0.4, y + 0.4], color=INK, linewidth=2.4)
+                beside(axis, y, say("median", value=say.number(middles[name], 2)))
+        rows(axis, [f"{called[name]}\nn = {say.number(len(values))}" for name, values in groups.items()])
+        axis.set_xlabel(say("similarity_axis"))
+        axis.xaxis.set_major_formatter(lambda v, _: say.number(v, 1))
+        axis.xaxis.get_major_locator().set_params(steps=[1, 2, 5, 10], min_n_ticks=2)
         axis.grid(axis="x", color=FAINT)
-        others = groups[names[1]] + groups[names[2]]
-        above = sum(v >= middles.get(names[0], 2.0) for v in others)
+        others = groups["missed"] + groups["unanswerable"]
+        above = sum(v >= middles.get("found", 2.0) for v in others)
+        trap = say("similarity_trap", above=say.of(above, len(others)))
         said = ", ".join(
-            f"{name} median {middles[name]:.2f} (n = {len(values)})" for name, values in groups.items() if values
-        )
-        trap = (
-            f"{above} of {len(others)} questions without their document score at or above the median of those with it"
+            f"{called[name]} {say('median', value=say.number(middles[name], 2))} (n = {say.number(len(values))})"
+            for name, values in groups.items()
+            if values
         )
         return sheet.html(
-            f"The best passage's similarity is no quality measure (n = {sum(map(len, groups.values()))} questions)",
-            f"Best similarity: {said}. {trap}.",
-            f"{trap}. A high similarity says that texts are alike, not that the answer stands there: never steer by "
-            "it, and set no threshold that the question set has not confirmed."
-            + (
-                f" {plural(without, 'question')} without a similarity or a permitted document not shown."
-                if without
-                else ""
-            ),
+            say("similarity_title", n=say.counted("questions", sum(map(len, groups.values())))),
+            f"{trap} {say('similarity_alt', medians=said)}",
+            f"{trap} {say('similarity_caption')}" + say.missing({"no similarity": without}),
         )
