@@ -17,7 +17,8 @@ from rag_pilot.errors import AccessError, DataError, PilotError
 from rag_pilot.ledger import Ledger
 from rag_pilot.pilot import Pilot
 from rag_pilot.reporting import tables
-from rag_pilot.reporting.export import convert, execute, export
+from rag_pilot.reporting.executing import convert, execute
+from rag_pilot.reporting.export import export
 from rag_pilot.reporting.pages import Page, front_page, stamp
 from rag_pilot.reporting.tasks import owners_tasks, visible, write_tasks
 from rag_pilot.results import Result
