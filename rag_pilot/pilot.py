@@ -7,7 +7,7 @@ changes of week 2 did in `ledger.py`. Nothing here prints or draws.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -31,13 +31,14 @@ from .building import (
     open_or_build,
     rewriter,
 )
+from .corpus.access import groups_said
 from .corpus.checks import Finding, check_questions
 from .corpus.documents import Documents, why_stale
 from .corpus.grouping import Groups, group_questions
 from .corpus.inventory import Inventory, inventory
 from .corpus.layers import read_layers, state_of
 from .corpus.passages import Splitter, split_documents
-from .corpus.questions import QuestionSet, read_questions
+from .corpus.questions import QuestionSet, closed_to, read_questions
 from .corpus.tickets import Imported, import_questions
 from .errors import DataError, ModelError, NotStoredError, StaleError
 from .evaluation import grade, keep_unreadable, run_eval, unreadable_of
@@ -101,6 +102,12 @@ class Pilot:
     def everyone(self) -> str:
         """The group that every asker has."""
         return self.settings.pilot.everyone
+
+    @property
+    def closed_to_readers(self) -> Callable[[Question], str]:
+        """The groups that readers lack to see a question, by the documents as they stand now; empty: they may."""
+        groups, readers = {d.id: d.groups for d in self.documents().documents}, self.readers
+        return lambda question: groups_said(closed_to(question, groups, readers))
 
     @property
     def annotator_groups(self) -> frozenset[str]:

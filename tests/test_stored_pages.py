@@ -121,7 +121,7 @@ def test_the_command_asks_when_it_is_told_to(
     book(pilot, "04_first_run.ipynb", FIRST)
     monkeypatch.chdir(pilot.data.parent.parent)
     assert main(["export", "tiny"]) == 2
-    assert "no complete run" in capsys.readouterr().err and endpoint.calls == []
+    assert "`rag-pilot export tiny --run`" in capsys.readouterr().err and endpoint.calls == []
     assert main(["export", "tiny", "--run"]) == 0
     assert {kind_of(call) for call in endpoint.calls} == {"check", "rewrite", "answer", "judge"}
     endpoint.calls.clear()

@@ -10,20 +10,28 @@ import json
 import shutil
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from tqdm.auto import tqdm
 
 from ..audit import audit_pages, texts_in
+from ..corpus.layers import state_of
 from ..errors import AccessError, DataError, PilotError, StaleError
 from ..files import read_text, write_text
+from ..identity import fingerprint
 from ..ledger import Ledger
 from ..lock import read_lock
 from ..pilot import Pilot
 from ..results import Result
 from .executing import convert, execute, made_for
-from .pages import Page, front_page, notebook_page, run_page, stamp
+from .pages import Stamp, front_page, notebook_page, run_page, stamp
 from .tasks import Task, owners_tasks, visible, write_tasks
+from .withheld import withhold
+
+WRITTEN = ("pilot.toml", "questions.jsonl", "labels.jsonl", "refused.jsonl", "glossary.toml")
+BEFORE, FIRST, CHANGES = ("00", "01", "02", "03"), ("04", "05", "06"), ("07",)
+"""Numbers of the notebooks that show no run, the first run, and what changes made of it; the others show the final."""
 
 
 def export(pilot: Pilot, notebooks: Path, audience: Collection[str] = (), *, calls: bool = False) -> Path:
@@ -49,12 +57,12 @@ def export(pilot: Pilot, notebooks: Path, audience: Collection[str] = (), *, cal
     fresh.mkdir(parents=True)
     try:
         with made_for(readers, calls):
-            pages = []
+            books, read = dict[Path, Any](), dict[Path, dict[str, str]]()
             for path in tqdm(paths, "notebooks", leave=False):
-                book = execute(path, pilot.name, root, readers)
-                nbformat.write(book, fresh / path.name)
-                pages.append(convert(book, f"{path.stem}.html"))
-            tasks = _write(fresh, Pilot(pilot.data, pilot.results), pages)
+                read[path] = inputs_of(pilot.data)
+                books[path] = execute(path, pilot.name, root, readers)
+            tasks = _write(fresh, Pilot(pilot.data, pilot.results), books)
+            _refuse_changed(read, inputs_of(pilot.data))
         _swap(fresh, report)
         write_tasks(pilot.results / "tasks.csv", tasks)
     finally:
@@ -62,24 +70,61 @@ def export(pilot: Pilot, notebooks: Path, audience: Collection[str] = (), *, cal
     return report / "index.html"
 
 
-def _write(folder: Path, pilot: Pilot, pages: list[Page]) -> list[Task]:
+def _write(folder: Path, pilot: Pilot, books: Mapping[Path, Any]) -> list[Task]:
     ledger = Ledger(pilot)
     result = ledger.result()
+    pages = [convert(book, f"{path.stem}.html") for path, book in books.items()]
     tasks = owners_tasks(result)
     shown, _ = visible(tasks, result)
     stamped = stamp(result)
+    stamps = {page.file: _stamp(page.file, ledger.result(()), result) for page in pages}
     if shown:
         write_tasks(folder / "tasks.csv", shown, marks=pilot.results / "tasks.csv")
-    made = {folder / page.file: notebook_page(page, pages, stamped) for page in pages}
+    made = {folder / page.file: notebook_page(page, pages, stamps[page.file]) for page in pages}
     runs = {r.run.id: r for tried in ledger.attempt_all() for r in (tried.before, tried.after)} | {
         result.run.id: result
     }
     made |= {run.run.folder / "report.html": run_page(run) for run in runs.values() if run.run.folder}
     made[folder / "index.html"] = front_page(ledger, result, len(shown), pages, stamped)
+    made = {path: withhold(page, result.rights, pilot.readers) for path, page in made.items()}
+    for path, book in books.items():
+        for data in (
+            o.data for cell in book.cells for o in cell.get("outputs", ()) if "text/html" in o.get("data", ())
+        ):
+            data["text/html"] = withhold(data["text/html"], result.rights, pilot.readers, told=False)
+            data.pop("text/plain", None)  # the same once more, in which nothing can be told apart
+        nbformat.write(book, folder / path.name)
     _refuse_leaks(folder, made, result)
     for path, page in made.items():
         write_text(path, page)
     return tasks
+
+
+def _stamp(file: str, first: Result, final: Result) -> Stamp:
+    """The stamp of the run that a notebook shows, by the number before its name; the final run's, where it has none."""
+    if file[:2] in BEFORE:
+        return stamp(final, "questions and documents as they stand, before any run; beside it the run of this report")
+    if file[:2] in FIRST:
+        return stamp(first, "the first run, before any change")
+    return stamp(final, f"the changes from run {first.run.id} on") if file[:2] in CHANGES else stamp(final)
+
+
+def inputs_of(data: Path) -> dict[str, str]:
+    """What people write of a pilot -> a fingerprint of it as it stands; the documents, by time and size, in one."""
+    changes = sorted(path.name for path in (data / "changes").glob("*"))
+    texts = {name: read_text(data / name) if (data / name).exists() else "" for name in WRITTEN}
+    return {name: fingerprint(text) for name, text in texts.items()} | {"documents": state_of(data, changes)}
+
+
+def _refuse_changed(before: Mapping[Path, Mapping[str, str]], now: Mapping[str, str]) -> None:
+    """StaleError where something was written while the notebooks ran: earlier pages would contradict later ones."""
+    old = {path.name: [name for name in now if was[name] != now[name]] for path, was in before.items()}
+    if stale := {notebook: changed for notebook, changed in old.items() if changed}:
+        named = "; ".join(f"{notebook} (before {', '.join(changed)})" for notebook, changed in stale.items())
+        raise StaleError(
+            f"changed while the notebooks ran, so that these are out of date: {named}. Nothing was exported: let "
+            "nobody write for a while, and export again"
+        )
 
 
 def _refuse_leaks(folder: Path, made: Mapping[Path, str], result: Result) -> None:

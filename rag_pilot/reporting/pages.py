@@ -59,8 +59,8 @@ class Stamp:
     version: str = __version__
 
 
-def stamp(result: Result) -> Stamp:
-    """The stamp of a run."""
+def stamp(result: Result, shows: str = "") -> Stamp:
+    """The stamp of a run; `shows` says what a page shows of it, where that is not the run as a whole."""
     info, config = result.run.info, result.run.info.get("config", {})
     prints = {
         "run": info.get("fingerprint", ""),
@@ -70,6 +70,7 @@ def stamp(result: Result) -> Stamp:
     return Stamp(
         pilot=result.settings.pilot.title,
         facts=(
+            *([("This page shows", shows)] if shows else []),
             ("Run", result.run.id),
             ("Date", str(info.get("date", ""))),
             ("Questions", f"{len(result.questions)}"),

@@ -76,7 +76,8 @@ def failures(found: Sequence[Failure]) -> Html:
 
 
 def tasks(result: Result) -> Html:
-    """Documents to mend, by owner: a document is named, and what is missing told, only to those who may open it."""
+    """Documents to mend, by owner: a document and its owner are named, and what is missing told, only to those who may
+    open it."""
     readers, rows = result.pilot.readers, []
     every = owners_tasks(result)
     for task in every:
@@ -89,7 +90,8 @@ def tasks(result: Result) -> Html:
         if needed and document and not closed and document.id in result.facts.stale:
             missing = f"out of date: {result.pilot.why_stale(document)}"
         ids = ", ".join(i for i, _ in task.questions)
-        rows.append((task.owner or "no owner named", name, len(task.questions), ids, missing))
+        owner = "not shown" if closed else task.owner or "no owner named"
+        rows.append((owner, name, len(task.questions), ids, missing))
     n = sum(len(task.questions) for task in every)
     caption = f"Documents to mend ({plural(len(rows), 'document')}, {plural(n, 'bad answer')})"
     return section(
