@@ -6,6 +6,7 @@ with the groups that are needed. Which file a page goes to, and how notebooks ar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -27,12 +28,13 @@ from ..ledger import Ledger
 from ..reading import Failure, failures
 from ..results import Result
 from . import figures, tables
-from .html import STYLE, Html, link
+from .html import STYLE, Html, link, readable
 from .tables.score import LESS
 from .words import CAUSE, DECISION, MEASURE, cause_name, plural
 
 TEMPLATES = Path(__file__).parent / "templates"
 WRONG_SHOWN = 3  # a sponsor asks for three real wrong answers
+LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # what a page may be told of a text, such as fr-CA
 REREAD = 20  # real answers that a person re-reads each month after launch (the method)
 
 
@@ -161,10 +163,17 @@ def _render(name: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=lambda value: Markup(value) if isinstance(value, Html) else value,
+        finalize=_shown,
     )
     style = Html(STYLE + "\n" + (TEMPLATES / "report.css").read_text(encoding="utf-8").strip())
     return environment.get_template(name).render(style=style, **values)
+
+
+def _shown(value: object) -> object:
+    """A value as the templates escape it: what is `Html` is not escaped again."""
+    if isinstance(value, Html):
+        return Markup(value)
+    return readable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 # -- the parts of the first page ---------------------------------------------------------------------------------------
@@ -231,7 +240,7 @@ def _case(failure: Failure, result: Result) -> dict[str, object]:
     named = link(document.link, document.title) if document else failure.doc or "none: the documents cannot answer it"
     return {
         "id": failure.question_id,
-        "lang": Markup(' lang="{}"').format(lang) if lang else "",
+        "lang": Markup(' lang="{}"').format(lang) if LANGUAGE.fullmatch(lang) else "",
         "question": failure.question,
         "expected": failure.expected or "a decline",
         "got": failure.got,
