@@ -92,6 +92,8 @@ def _parser() -> argparse.ArgumentParser:
     export = command("export", _export, "run the notebooks and write results/PILOT/report/index.html")
     export.add_argument("pilot", nargs="?", help=which)
     export.add_argument("--audience", nargs="+", default=[], metavar="GROUP", help="who will read it")
+    stored = "ask models for what is not stored; without it pages show stored runs, and no address is called"
+    export.add_argument("--run", action="store_true", help=stored)
     compare = command("compare", _compare, "two runs, question by question")
     compare.add_argument("before", help="a folder in results/PILOT/runs")
     compare.add_argument("after", help="another one")
@@ -280,7 +282,7 @@ def _export(args: argparse.Namespace) -> int:
     from .reporting.export import export
 
     pilot = Pilot.open(args.pilot)
-    print(export(pilot, pilot.data.parent.parent / "notebooks", args.audience))
+    print(export(pilot, pilot.data.parent.parent / "notebooks", args.audience, calls=args.run))
     return 0
 
 

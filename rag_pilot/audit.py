@@ -8,6 +8,7 @@ that stand in restricted passages only. What follows from a leak is not known he
 
 from __future__ import annotations
 
+import base64
 import html
 import re
 from collections import Counter, defaultdict
@@ -237,12 +238,21 @@ def audit_pages(pages: Mapping[str, str], readers: AbstractSet[str], words: Guar
     """HTML pages by name: the words that their readers could have read nowhere, in the text and in every attribute."""
     tally = _Tally()
     for name, page in pages.items():
-        values = [value for pair in _ATTRIBUTE.findall(page) for value in pair if not value.startswith("data:")]
-        text = html.unescape(" | ".join([re.sub(r"<[^>]*>", " ", page), *values]))
-        tally.add(PAGE, name, words.closed(text, readers))
+        tally.add(PAGE, name, words.closed(words_on(page), readers))
     return tally.stages().get(PAGE, Leaks(Share(0, 0), {}))
 
 
+def words_on(page: str) -> str:
+    """What can be read in HTML: its text, every attribute, and the labels of pictures (their letters are shapes, what
+    they say stands in the comments of the SVG)."""
+    values = [value for pair in _ATTRIBUTE.findall(page) for value in pair]
+    drawn = [base64.b64decode(v.removeprefix(_SVG)).decode("utf-8", "replace") for v in values if v.startswith(_SVG)]
+    labels = [label for picture in drawn for label in re.findall(r"<!--(.*?)-->", picture, re.S)]
+    told = [value for value in values if not value.startswith("data:")]
+    return html.unescape(" | ".join([re.sub(r"<[^>]*>", " ", page), *told, *labels]))
+
+
+_SVG = "data:image/svg+xml;base64,"
 _ATTRIBUTE = re.compile(r"""=(?:"([^"]*)"|'([^']*)')""")
 
 

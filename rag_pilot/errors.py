@@ -42,3 +42,7 @@ class RunStoppedError(ModelError):
 
 class HaltedError(RunStoppedError):
     """A call that was not made because another one had ended the run: its cause is that one's."""
+
+
+class NotStoredError(RunStoppedError, StaleError):
+    """Something would have to be asked of a model's address, where only what is stored may be used (see `calls.py`)."""

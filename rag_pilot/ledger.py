@@ -140,6 +140,7 @@ class Ledger:
             )
         if decided and (decided["before"], decided["after"]) != (before.run.info["fingerprint"], fingerprint(config)):
             raise StaleError(_stands(decided))
+        self.pilot.refuse_unstored(self.variant((*before_names, name)))  # before anything is noted of it
         noise = self._noise(change)
         flipping = noise["flips"] / (2 * noise["asked_twice"]) if noise.get("asked_twice") else 0.0
         planned = {

@@ -7,7 +7,7 @@ changes of week 2 did in `ledger.py`. Nothing here prints or draws.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -19,6 +19,7 @@ from .analysis.cost import paid_so_far
 from .analysis.sample import seeded_order
 from .analysis.sensitivity import can_detect
 from .answering.answerer import instructed, prompt_hash
+from .answering.calls import only_stored
 from .building import (
     SEARCHING,
     Built,
@@ -30,15 +31,16 @@ from .building import (
     open_or_build,
     rewriter,
 )
+from .corpus.access import groups_said
 from .corpus.checks import Finding, check_questions
 from .corpus.documents import Documents, why_stale
 from .corpus.grouping import Groups, group_questions
 from .corpus.inventory import Inventory, inventory
 from .corpus.layers import read_layers, state_of
 from .corpus.passages import Splitter, split_documents
-from .corpus.questions import QuestionSet, read_questions
+from .corpus.questions import QuestionSet, closed_to, read_questions
 from .corpus.tickets import Imported, import_questions
-from .errors import DataError, ModelError, StaleError
+from .errors import DataError, ModelError, NotStoredError, StaleError
 from .evaluation import grade, keep_unreadable, run_eval, unreadable_of
 from .files import read_jsonl, write_jsonl
 from .identity import fingerprint
@@ -100,6 +102,12 @@ class Pilot:
     def everyone(self) -> str:
         """The group that every asker has."""
         return self.settings.pilot.everyone
+
+    @property
+    def closed_to_readers(self) -> Callable[[Question], str]:
+        """The groups that readers lack to see a question, by the documents as they stand now; empty: they may."""
+        groups, readers = {d.id: d.groups for d in self.documents().documents}, self.readers
+        return lambda question: groups_said(closed_to(question, groups, readers))
 
     @property
     def annotator_groups(self) -> frozenset[str]:
@@ -175,6 +183,8 @@ class Pilot:
                 raise ModelError("this pilot searches by keywords alone")
             embedding = CachedEmbedding(embedding_of(self.settings), self.results / "cache")
             return group_questions(self.questions, embedding.queries, embedding.model.name, embedding.model.alike)
+        except NotStoredError:
+            raise
         except ModelError as fault:
             return group_questions(self.questions, None, str(fault))
 
@@ -292,6 +302,25 @@ class Pilot:
         """The folder of a run that was stopped and that `run` would go on with, on whatever day it was begun."""
         return next(self._folders(fingerprint(self.config(variant))), None)
 
+    def refuse_unstored(self, variant: Variant) -> None:
+        """NotStoredError for a variant that would have to ask a model while only what is stored may be used.
+
+        It names what is another than in the last run of the same changes.
+        """
+        if not only_stored() or not variant.settings.addresses or self.finished(variant):
+            return
+        now, differing = self.config(variant), list[str]()
+        infos = [read_info(path.parent) for path in (self.results / "runs").glob("*/run.json")]
+        made = [i for i in infos if i.get("complete") and i["config"].get("changes") == now["changes"]]
+        for info in sorted(made, key=lambda i: str(i.get("date")))[-1:]:
+            differing = [name for name, value in now.items() if info["config"].get(name) != value]
+        why = f"since the last one these have changed: {', '.join(differing)}" if differing else "there is none"
+        raise NotStoredError(
+            f"no complete run of the present documents, questions and settings is stored ({why}), and pages are made "
+            f"without calling a model; `rag-pilot run {self.name}` makes it (with --dry-run it tells the cost), "
+            f"notebook 07 that of a planned change, `rag-pilot export {self.name} --run` whatever is missing"
+        )
+
     def _folders(self, print_id: str) -> Iterator[Path]:
         for path in sorted((self.results / "runs").glob("*/run.json")):
             if f'"fingerprint": "{print_id}"' in path.read_text(encoding="utf-8"):
@@ -322,6 +351,7 @@ class Pilot:
             verdicts = {i: v for i in known.answers if (v := stands.get(i) or fresh.get(i))}
             keep_unreadable(replace(known, verdicts=verdicts), graded_by, questions)
             return replace(known, verdicts=verdicts, info={**known.info, "judge": graded_by})
+        self.refuse_unstored(variant)
         check_accepted(self._accepted, self._index_key)
         built = self.build(variant)
         folder = self.begun(variant)

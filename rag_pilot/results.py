@@ -22,7 +22,7 @@ from .analysis.headline import Estimate, Headline, beside, headline, withheld
 from .analysis.latency import StageTime, stage_times
 from .analysis.measures import FourWay, Leaks, Retrieval, four_way, label_shares, leaks, retrieval
 from .analysis.sample import Sample, first_that_need_a_person, needs_person, read_so_far, up_to_read
-from .analysis.segments import Key, Records, Row, Segment, by_segment, keys, rows
+from .analysis.segments import Key, Records, Row, Segment, by_segment, for_readers, keys, rows
 from .analysis.shares import Share
 from .analysis.threshold import Sweep, not_begun, scored_answers, sweep
 from .answering.answerer import instructed
@@ -31,10 +31,12 @@ from .building import Built
 from .corpus.access import all_of, groups_said
 from .corpus.facts import Facts as TextFacts
 from .corpus.facts import numbers_and_codes
+from .corpus.questions import closed_to
 from .criteria import criteria
 from .errors import DataError
 from .extension import FILE as DECIDED
-from .extension import closed_to, looks, note_set, read_sets
+from .extension import closed_to as closed_to_set
+from .extension import looks, note_set, read_sets
 from .fitting import Fitted, fitted
 from .grading.agreement import Gate, Pair
 from .grading.labels import LabelStore
@@ -321,7 +323,10 @@ class Result:
     @cached_property
     def segments(self) -> dict[str, Key]:
         """How the questions are parted: category, language, source, group, document type, answerable or not."""
-        return keys(self.document_type)
+        closed = {q.id: groups_said(self._closed(q)) for q in self.questions}
+        named = {name: key for name, key in keys(self.document_type).items() if name != "group"}
+        shown = {k: for_readers(key, self.questions, lambda q: closed[q.id]) for k, key in named.items()}
+        return keys(self.document_type) | shown
 
     def document_type(self, question: Question) -> str:
         """Such as 'pdf': the kind of file of the document that the question expects."""
@@ -397,13 +402,13 @@ class Result:
         question without a document, or whose document is gone, can itself tell something: there the asker's groups must
         be the readers' too.
         """
-        question = self.by_id[question_id]
-        answer, readers = self.run.answers[question_id], self.pilot.readers
-        needed = [self.documents[d].groups for d in sorted(question.docs) if d in self.documents]
-        needed += [self.built.groups.get(h["id"], frozenset()) for h in answer.hits]
-        closed = [groups for groups in needed if not groups & readers]
-        own = () if question.docs & self.documents.keys() and not question.adopted else all_of(question.groups)
-        return groups_said([*closed, *(groups for groups in own if not groups & readers)])
+        shown = (self.built.groups.get(hit["id"], frozenset()) for hit in self.run.answers[question_id].hits)
+        closed = [groups for groups in shown if not groups & self.pilot.readers]
+        return groups_said([*self._closed(self.by_id[question_id]), *closed])
+
+    def _closed(self, question: Question) -> tuple[frozenset[str], ...]:
+        groups = {i: document.groups for i, document in self.documents.items()}
+        return closed_to(question, groups, self.pilot.readers)
 
     # -- week 2 --------------------------------------------------------------------------------------------------------
 
@@ -429,7 +434,7 @@ class Result:
         sets = read_sets(self.pilot.data / DECIDED) if self._own else []
         at = looks(sets, self.settings.pilot.extension_planned)
         found = [acceptance(c, self._measured(c.measure), at) for c in criteria(self.settings)]
-        why = closed_to(sets, [q.id for q in self.drawn])
+        why = closed_to_set(sets, [q.id for q in self.drawn])
         return [undecided(j, why) if why and j.criterion.measure != LEAK_MEASURE else j for j in found]
 
     def _measured(self, measure: str) -> Share | Estimate | None:

@@ -304,6 +304,16 @@ class Settings(_Table):
                 raise ValueError(f"two [[{table}]] have the name {twice[0]!r}")
         return self
 
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The tables whose model is asked at an address while questions are asked and answers graded."""
+        named = [name for name in ("embedding", "rewrite", "rerank", "answer", "judge") if self._at_address(name)]
+        return tuple(named)
+
+    def _at_address(self, name: str) -> bool:
+        table = getattr(self, name)
+        return table.kind == "model" and not (name == "embedding" and self.retrieval.method == "keyword")
+
     def changed(self, values: Mapping[str, Any]) -> Settings:
         """These settings with some values replaced by dotted name; SettingsError names one that does not exist."""
         data = self.model_dump()

@@ -316,7 +316,7 @@ def test_a_page_that_quotes_a_restricted_document_is_found_and_refused(result, t
     notebook(
         tmp_path / "notebooks" / "00.ipynb", "# 00 · Plan\n\nText.", f"print('Band 7 pays {SECRET} euros a year.')"
     )
-    with pytest.raises(AccessError, match=r"00.html \(of salaries#\w+\); 00.ipynb .*all-staff.*nothing was exported"):
+    with pytest.raises(AccessError, match=r"00.ipynb \(of salaries#\w+\): .*all-staff.*nothing was exported"):
         export(result.pilot, tmp_path / "notebooks")
     assert not (result.pilot.results / "report").exists()
 

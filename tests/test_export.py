@@ -13,11 +13,13 @@ from bs4 import BeautifulSoup
 from tiny import SECRET, notebook, run_and_label, tiny_pilot
 
 from rag_pilot.building import Variant
-from rag_pilot.errors import AccessError, DataError, PilotError
+from rag_pilot.errors import AccessError, DataError, PilotError, StaleError
+from rag_pilot.files import append_jsonl
 from rag_pilot.ledger import Ledger
 from rag_pilot.pilot import Pilot
 from rag_pilot.reporting import tables
-from rag_pilot.reporting.export import convert, execute, export
+from rag_pilot.reporting.executing import convert, execute
+from rag_pilot.reporting.export import export
 from rag_pilot.reporting.pages import Page, front_page, stamp
 from rag_pilot.reporting.tasks import owners_tasks, visible, write_tasks
 from rag_pilot.results import Result
@@ -124,6 +126,36 @@ def test_every_page_is_stamped_with_run_date_and_data(report: Path, pilot: Pilot
         header = soup(path).header.text
         assert info["fingerprint"] in header and info["date"] in header and "baseline" in header
         assert "What these numbers cannot support" in soup(path).text
+
+
+KEPT = """
+[[change]]
+name = "shorter"
+cause = "wrong_despite_passage"
+hypothesis = "One sentence is enough."
+measure = "hit5"
+set = { "answer.sentences" = 1 }
+"""
+
+
+@pytest.mark.slow
+def test_a_page_is_stamped_with_the_run_that_it_shows(tmp_path: Path) -> None:
+    path = tiny_pilot(tmp_path).data / "pilot.toml"
+    path.write_text(path.read_text(encoding="utf-8") + KEPT, encoding="utf-8")
+    pilot = Pilot.open("tiny", tmp_path)
+    run_and_label(pilot)
+    append_jsonl(pilot.results / "changes.jsonl", {"event": "verdict", "name": "shorter", "verdict": "kept"})
+    ledger = Ledger(pilot)
+    first, final = ledger.result(()).run.id, ledger.result().run.id
+    assert first != final
+    names = ("02_index", "04_first_run", "07_fix", "09_decision")
+    for name in names:
+        notebook(tmp_path / "books" / f"{name}.ipynb", "# A page")
+    report = export(pilot, tmp_path / "books").parent
+    header = {name: soup(report / f"{name}.html").header.text for name in names}
+    assert first in header["04_first_run"] and final not in header["04_first_run"]
+    assert final in header["09_decision"] and first not in header["09_decision"]
+    assert "before any run" in header["02_index"] and f"the changes from run {first} on" in header["07_fix"]
 
 
 @pytest.mark.slow
@@ -300,6 +332,25 @@ def test_a_swap_that_was_interrupted_is_put_right(tmp_path: Path) -> None:
 def test_a_folder_without_notebooks_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no notebook"):
         export(tiny_pilot(tmp_path), tmp_path)
+
+
+WRITES = (
+    "from rag_pilot import Pilot\nfrom pathlib import Path\npath = Pilot.open().data / {name!r}\n"
+    "path.write_text(path.read_text(encoding='utf-8') + '\\n', encoding='utf-8')"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["labels.jsonl", "questions.jsonl", "documents/leave.md"])
+def test_what_is_written_between_two_notebooks_makes_the_earlier_page_stale_by_name(tmp_path: Path, name: str) -> None:
+    pilot = tiny_pilot(tmp_path)
+    run_and_label(pilot)
+    notebook(tmp_path / "books" / "06_week1.ipynb", "# Week 1", CELLS[0])
+    notebook(tmp_path / "books" / "09_decision.ipynb", "# Decision", WRITES.format(name=name))
+    what = name.partition("/")[0]
+    with pytest.raises(StaleError, match=rf"06_week1.ipynb \(before {what}\).*Nothing was exported"):
+        export(pilot, tmp_path / "books")
+    assert not (pilot.results / "report").exists()
 
 
 # -- tasks -------------------------------------------------------------------------------------------------------------

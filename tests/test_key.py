@@ -81,7 +81,7 @@ def test_the_key_reaches_the_endpoint_and_no_file_page_or_line_of_a_run(
     caplog.set_level(0)
     endpoint.decide = helpful
     pilot = pilot_with(endpoint, tmp_path)
-    page = export(pilot, notebook(tmp_path / "notebooks" / "00_run.ipynb", "# Run", CELL).parent)
+    page = export(pilot, notebook(tmp_path / "notebooks" / "00_run.ipynb", "# Run", CELL).parent, calls=True)
     assert {kind_of(call) for call in endpoint.calls} == {"check", *WHO}
     assert all(call["key"] == f"Bearer {KEY}" for call in endpoint.calls)
     assert Ledger(pilot).result().run.info["complete"]

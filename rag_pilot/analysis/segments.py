@@ -41,6 +41,14 @@ def keys(document_type: Callable[[Question], str]) -> dict[str, Key]:
     }
 
 
+def for_readers(key: Key, questions: Iterable[Question], closed: Callable[[Question], str]) -> Key:
+    """The same parts as they may be called before readers: a name that stands on closed questions only is a text of
+    theirs, and is not shown. `closed` says which groups a question needs, empty where readers may see it."""
+    questions = list(questions)
+    open_ = {name for q in questions if not closed(q) for name in key(q)} | {""}
+    return lambda q: {name if name in open_ else f"not shown (needs {closed(q)})" for name in key(q)}
+
+
 def parts(questions: Iterable[Question], key: Key) -> dict[str, list[Question]]:
     """The questions of each part, by name."""
     found: dict[str, list[Question]] = defaultdict(list)

@@ -14,7 +14,7 @@ from functools import cached_property
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from ..errors import ModelError, RunStoppedError
+from ..errors import ModelError, NotStoredError, RunStoppedError
 from ..progress import tell
 from ..settings import ModelTable
 from .faults import BrokenReplyError, Fault, read_fault
@@ -28,12 +28,36 @@ OPENAI = "https://api.openai.com/v1"
 """Of an empty base_url; no variable of the environment stands in for it, because replies are kept by their address."""
 CONNECT_SECONDS = 10.0
 """A host that is not there says nothing: no longer is waited for the connection itself, whatever `timeout` is."""
+STORED = "RAG_PILOT_STORED"
+"""The environment variable under which no address is called: at "1" all that is not stored is a NotStoredError."""
+MISSING = {
+    "answer": "an answer",
+    "judge": "a grade",
+    "rewrite": "a question as rewritten",
+    "embedding": "a vector",
+    "rerank": "an order of passages",
+    "hosted": "what the hosted search finds (it is never kept)",
+}
+"""Table of pilot.toml -> what a call to its address would give."""
+
+
+def only_stored() -> bool:
+    """Whether nothing may be asked of an address, as while pages are made: they show what was paid for before."""
+    return os.environ.get(STORED) == "1"
 
 
 def connect(base_url: str, key_variable: str, timeout: float, table: str) -> tuple[Any, str]:
-    """A client of that address, and its key; RunStoppedError where it is missing. `table` is the one of pilot.toml."""
+    """A client of that address, and its key; RunStoppedError where it is missing. `table` is the one of pilot.toml.
+
+    NotStoredError where only what is stored may be used: whoever comes here has not found it.
+    """
     import openai
 
+    if only_stored():
+        raise NotStoredError(
+            f"[{table}] {MISSING.get(table, 'a reply')} is not stored, and pages are made without calling a model; "
+            "`rag-pilot run` asks for what a run needs, and `rag-pilot export --run` for whatever is missing"
+        )
     key = os.environ.get(key_variable, "").strip()
     if not key and not base_url:
         raise RunStoppedError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, overload
@@ -11,7 +12,7 @@ from typing import Any, overload
 from ..errors import DataError
 from ..files import read_jsonl
 from ..records import Question
-from .access import group_names
+from .access import all_of, group_names
 
 _TEXTS = ("expected", "category", "lang", "quote", "source", "validated_by", "added")
 
@@ -94,3 +95,17 @@ def parse_question(row: Mapping[str, Any], everyone: str | None) -> Question:
         raise ValueError(f"groups {fault}") from None
     answerable = bool(row["answerable"])  # of an undecided one nobody knows: it is asked by no run
     return Question.from_json({**row, "answerable": answerable, "groups": groups | ({everyone} if everyone else set())})
+
+
+def closed_to(
+    question: Question, documents: Mapping[str, AbstractSet[str]], readers: AbstractSet[str]
+) -> tuple[frozenset[str], ...]:
+    """What keeps readers from a question and its reference: of each such document the groups, one of which they need.
+
+    `documents` maps ids to those who may open them. Every one that the reference names must be open to them. A question
+    without a document, or whose document is gone, can itself tell something: they must have the asker's groups too.
+    """
+    there = sorted(question.docs & documents.keys())
+    own = () if there and not question.adopted else all_of(question.groups)
+    needed = (*(frozenset(documents[d]) for d in there), *own)
+    return tuple(groups for groups in needed if not groups & readers)

@@ -1,186 +1,46 @@
 """Notebooks -> a report that anybody can open: each run in a fresh kernel, made into a page, swapped in as a whole.
 
-Nothing that a notebook held before survives: outputs are cleared, every cell is run in order, and one error anywhere
-fails the export and leaves the earlier report as it was. What the pages say is known in `pages`.
+One error anywhere fails the export and leaves the earlier report as it was. How a notebook is run is known in
+`executing`, what the pages say in `pages`.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import re
 import shutil
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import nbformat
-from ipykernel.kernelspec import get_kernel_dict
-from jupyter_client.kernelspec import KernelSpec
-from jupyter_client.manager import AsyncKernelManager
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-from nbconvert import HTMLExporter
 from tqdm.auto import tqdm
 
 from ..audit import audit_pages, texts_in
+from ..corpus.layers import state_of
 from ..errors import AccessError, DataError, PilotError, StaleError
 from ..files import read_text, write_text
+from ..identity import fingerprint
 from ..ledger import Ledger
 from ..lock import read_lock
 from ..pilot import Pilot
 from ..results import Result
-from .pages import Page, front_page, notebook_page, run_page, stamp
-from .prose import put_into
+from .executing import convert, execute, made_for
+from .pages import Page, Stamp, front_page, notebook_page, run_page, stamp
 from .tasks import Task, owners_tasks, visible, write_tasks
+from .withheld import withhold
 
-CELL_SECONDS = 3600
-WIDGET = "application/vnd.jupyter.widget-view+json"
-INTERACTIVE = '<p class="interactive">Here the notebook has a form, which works in JupyterLab only.</p>'
-
-
-class _ThisPython(AsyncKernelManager):
-    """A kernel of the interpreter that exports, whatever kernels are installed under the name python3."""
-
-    @property
-    def kernel_spec(self) -> Any:
-        return KernelSpec(**get_kernel_dict())
+WRITTEN = ("pilot.toml", "questions.jsonl", "labels.jsonl", "refused.jsonl", "glossary.toml")
+BEFORE, FIRST, CHANGES = ("00", "01", "02", "03"), ("04", "05", "06"), ("07",)
+"""Numbers of the notebooks that show no run, the first run, and what changes made of it; the others show the final."""
 
 
-# -- one notebook ------------------------------------------------------------------------------------------------------
-
-
-def execute(notebook: Path, pilot: str, root: Path, audience: Collection[str], cell_seconds: int = CELL_SECONDS) -> Any:
-    """Run a notebook for that pilot and those readers in a fresh kernel, from the folder `root`; returns it executed.
-
-    A cell that fails, dies, waits for input or takes longer than `cell_seconds` is a PilotError that names it; the
-    notebook as far as it ran is then kept in results/<pilot>/unfinished/. No cell may be tagged as allowed to fail.
-    """
-    book = _cleared(notebook)
-    client = NotebookClient(
-        book,
-        kernel_manager_class=_ThisPython,
-        kernel_name="python3",
-        extra_arguments=["--log-level=CRITICAL"],
-        shutdown_kernel="immediate",  # all that counts is on disk
-        timeout=cell_seconds,
-        startup_timeout=120,
-        iopub_timeout=60,
-        raise_on_iopub_timeout=True,
-        force_raise_errors=True,
-        skip_cells_with_tag="",  # every cell is run
-        resources={"metadata": {"path": str(root)}},
-    )
-    environment = os.environ | {
-        "RAG_PILOT": pilot,
-        "RAG_PILOT_AUDIENCE": ";".join(sorted(audience)),
-        "TQDM_DISABLE": "1",
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-    }
-    kept = root / "results" / pilot / "unfinished" / notebook.name
-    number = 0
-    try:
-        with client.setup_kernel(env=environment):
-            for number, cell in enumerate(book.cells, start=1):
-                client.execute_cell(cell, number - 1)
-                _refuse_errors(cell)
-    except (CellExecutionError, CellTimeoutError, RuntimeError) as fault:
-        write_text(kept, nbformat.writes(book) + "\n")
-        where = f"{notebook.name}, cell {number} of {len(book.cells)}"
-        raise PilotError(
-            f"{where}: {_cause(fault, number, cell_seconds)}; no page was written, what ran is in {kept}"
-        ) from None
-    kept.unlink(missing_ok=True)
-    return book
-
-
-def _cleared(notebook: Path) -> Any:
-    """The notebook without any output; DataError for one that is none, or that allows a cell to fail."""
-    try:
-        book = nbformat.read(notebook, as_version=4)
-    except (nbformat.reader.NotJSONError, nbformat.ValidationError, AttributeError, KeyError) as fault:
-        raise DataError(f"{notebook}: is no notebook ({type(fault).__name__}); restore the file") from None
-    book.metadata.pop("widgets", None)
-    for number, cell in enumerate(book.cells, start=1):
-        if "raises-exception" in cell.metadata.get("tags", []):
-            raise DataError(
-                f"{notebook.name}, cell {number}: is tagged raises-exception, so that what follows would stand on a "
-                "failed cell; remove the tag"
-            )
-        if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
-    return book
-
-
-def _refuse_errors(cell: Any) -> None:
-    for output in cell.get("outputs", []):
-        if output.output_type == "error":
-            raise CellExecutionError("", output.ename, output.evalue)
-
-
-def _cause(fault: Exception, number: int, cell_seconds: int) -> str:
-    if isinstance(fault, CellExecutionError):
-        return f"{fault.ename}: {' '.join(str(fault.evalue).split())}"
-    if isinstance(fault, CellTimeoutError):
-        return f"took longer than {cell_seconds} seconds; `rag-pilot run` does the long work first, without a limit"
-    if isinstance(fault, DeadKernelError) and number:
-        return "its kernel died, most often for lack of memory"
-    return f"the kernel did not start ({fault})"
-
-
-# -- pages -------------------------------------------------------------------------------------------------------------
-
-
-def convert(book: Any, file: str, language: str = "en") -> Page:
-    """An executed notebook as a page: markdown and results, no code, no prompts, no widget, nothing to be loaded.
-
-    What a library wrote to the error stream stays in the executed notebook only. `language` is that of the pages which
-    have words in it (see `prose`).
-    """
-    shown = nbformat.from_dict(book)
-    for cell in shown.cells:
-        if cell.cell_type == "code":
-            cell.outputs = [_without_widget(o) for o in cell.outputs if o.get("name") != "stderr"]
-    spoken = put_into(language, shown, Path(file).stem)
-    exporter = HTMLExporter(
-        template_name="lab",
-        template_file="base.html.j2",  # the body alone: the head of `lab` loads scripts
-        exclude_input=True,
-        exclude_input_prompt=True,
-        exclude_output_prompt=True,
-        exclude_anchor_links=True,
-    )
-    text = "\n\n".join(cell.source for cell in shown.cells if cell.cell_type == "markdown")
-    heading = re.search(r"^# +(.+)$", text, re.M)
-    title = _plain(heading[1]) if heading else Path(file).stem
-    goal = _goal(text[heading.end() :] if heading else text)
-    return Page(file, title, goal, exporter.from_notebook_node(shown)[0], spoken)
-
-
-def _without_widget(output: Any) -> Any:
-    if WIDGET not in output.get("data", {}):
-        return output
-    return nbformat.v4.new_output("display_data", {"text/html": output.data.get("text/html", INTERACTIVE)})
-
-
-def _goal(text: str) -> str:
-    """The first paragraph that is plain text: who drives and what is read stand in bold and italics."""
-    return next((_plain(p) for p in text.split("\n\n") if re.match(r"\s*\w", p)), "")
-
-
-def _plain(markdown: str) -> str:
-    return " ".join(re.sub(r"[*_`#|]+", " ", markdown).split())
-
-
-# -- the report --------------------------------------------------------------------------------------------------------
-
-
-def export(pilot: Pilot, notebooks: Path, audience: Collection[str] = ()) -> Path:
+def export(pilot: Pilot, notebooks: Path, audience: Collection[str] = (), *, calls: bool = False) -> Path:
     """Run all notebooks of a folder in the order of their names and write the report for these readers.
 
     Returns results/<pilot>/report/index.html. The readers are those of pilot.toml where `audience` is empty; whoever
-    they are, they have everyone's group too. All or nothing: on any PilotError the report stands as it was before.
+    they are, they have everyone's group too. Pages show what is stored, and what can be had without a model's address:
+    where more is needed, the notebook that needs it is named, unless `calls` lets it be asked and paid for. All or
+    nothing: on any PilotError the report stands as it was before.
     """
     paths = sorted(notebooks.glob("*.ipynb"))
     if not paths:
@@ -196,13 +56,13 @@ def export(pilot: Pilot, notebooks: Path, audience: Collection[str] = ()) -> Pat
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
     try:
-        pages = []
-        for path in tqdm(paths, "notebooks", leave=False):
-            book = execute(path, pilot.name, root, readers)
-            nbformat.write(book, fresh / path.name)
-            pages.append(convert(book, f"{path.stem}.html", pilot.settings.pilot.report_language))
-        with _read_by(readers):
-            tasks = _write(fresh, Pilot(pilot.data, pilot.results), pages)
+        with made_for(readers, calls):
+            books, read = dict[Path, Any](), dict[Path, dict[str, str]]()
+            for path in tqdm(paths, "notebooks", leave=False):
+                read[path] = inputs_of(pilot.data)
+                books[path] = execute(path, pilot.name, root, readers)
+            tasks = _write(fresh, Pilot(pilot.data, pilot.results), books)
+            _refuse_changed(read, inputs_of(pilot.data))
         _swap(fresh, report)
         write_tasks(pilot.results / "tasks.csv", tasks)
     finally:
@@ -210,25 +70,63 @@ def export(pilot: Pilot, notebooks: Path, audience: Collection[str] = ()) -> Pat
     return report / "index.html"
 
 
-def _write(folder: Path, pilot: Pilot, pages: list[Page]) -> list[Task]:
+def _write(folder: Path, pilot: Pilot, books: Mapping[Path, Any]) -> list[Task]:
     ledger = Ledger(pilot)
     result = ledger.result()
+    language = pilot.settings.pilot.report_language
+    pages = [convert(book, f"{path.stem}.html", language) for path, book in books.items()]
     tasks = owners_tasks(result)
     shown, _ = visible(tasks, result)
-    own = stamp(result, pilot.settings.pilot.report_language)
-    stamped = {"en": stamp(result), own.language: own}
+    stamps = {page.file: _stamp(page, ledger.result(()), result) for page in pages}
     if shown:
         write_tasks(folder / "tasks.csv", shown, marks=pilot.results / "tasks.csv")
-    made = {folder / page.file: notebook_page(page, pages, stamped[page.lang]) for page in pages}
+    made = {folder / page.file: notebook_page(page, pages, stamps[page.file]) for page in pages}
     runs = {r.run.id: r for tried in ledger.attempt_all() for r in (tried.before, tried.after)} | {
         result.run.id: result
     }
     made |= {run.run.folder / "report.html": run_page(run) for run in runs.values() if run.run.folder}
-    made[folder / "index.html"] = front_page(ledger, result, len(shown), pages, own)
+    made[folder / "index.html"] = front_page(ledger, result, len(shown), pages, stamp(result, language))
+    made = {path: withhold(page, result.rights, pilot.readers) for path, page in made.items()}
+    for path, book in books.items():
+        for data in (
+            o.data for cell in book.cells for o in cell.get("outputs", ()) if "text/html" in o.get("data", ())
+        ):
+            data["text/html"] = withhold(data["text/html"], result.rights, pilot.readers, told=False)
+            data.pop("text/plain", None)  # the same once more, in which nothing can be told apart
+        nbformat.write(book, folder / path.name)
     _refuse_leaks(folder, made, result)
     for path, page in made.items():
         write_text(path, page)
     return tasks
+
+
+def _stamp(page: Page, first: Result, final: Result) -> Stamp:
+    """The stamp of the run that a notebook shows, by the number before its name; the final run's, where it has none."""
+    number = page.file[:2]
+    if number in BEFORE:
+        shows = "questions and documents as they stand, before any run; beside it the run of this report"
+        return stamp(final, page.lang, shows)
+    if number in FIRST:
+        return stamp(first, page.lang, "the first run, before any change")
+    return stamp(final, page.lang, f"the changes from run {first.run.id} on" if number in CHANGES else "")
+
+
+def inputs_of(data: Path) -> dict[str, str]:
+    """What people write of a pilot -> a fingerprint of it as it stands; the documents, by time and size, in one."""
+    changes = sorted(path.name for path in (data / "changes").glob("*"))
+    texts = {name: read_text(data / name) if (data / name).exists() else "" for name in WRITTEN}
+    return {name: fingerprint(text) for name, text in texts.items()} | {"documents": state_of(data, changes)}
+
+
+def _refuse_changed(before: Mapping[Path, Mapping[str, str]], now: Mapping[str, str]) -> None:
+    """StaleError where something was written while the notebooks ran: earlier pages would contradict later ones."""
+    old = {path.name: [name for name in now if was[name] != now[name]] for path, was in before.items()}
+    if stale := {notebook: changed for notebook, changed in old.items() if changed}:
+        named = "; ".join(f"{notebook} (before {', '.join(changed)})" for notebook, changed in stale.items())
+        raise StaleError(
+            f"changed while the notebooks ran, so that these are out of date: {named}. Nothing was exported: let "
+            "nobody write for a while, and export again"
+        )
 
 
 def _refuse_leaks(folder: Path, made: Mapping[Path, str], result: Result) -> None:
@@ -255,20 +153,6 @@ def _readers(pilot: Pilot, audience: Collection[str]) -> frozenset[str]:
             f"no document is open to {', '.join(map(repr, unknown))}; the groups are {', '.join(sorted(known))}"
         )
     return frozenset(audience) | {pilot.everyone}
-
-
-@contextmanager
-def _read_by(readers: Collection[str]) -> Iterator[None]:
-    """RAG_PILOT_AUDIENCE, by which a Pilot knows its readers, for a while."""
-    name = "RAG_PILOT_AUDIENCE"
-    before = os.environ.get(name)
-    os.environ[name] = ";".join(sorted(readers))
-    try:
-        yield
-    finally:
-        os.environ.pop(name)
-        if before is not None:
-            os.environ[name] = before
 
 
 def _swap(fresh: Path, report: Path) -> None:

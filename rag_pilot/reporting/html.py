@@ -15,6 +15,8 @@ from collections.abc import Iterable, Sequence
 from ..analysis.shares import Mean, Share
 
 NOT_MEASURED, NO_DATA = "not measured", "no data"
+WIDE = 4
+"""A table of so many columns has a box of its own, which scrolls by keyboard too where the window is narrow."""
 
 STYLE = """
 .rp{color:var(--jp-content-font-color1,#1b1f24);font-family:var(--jp-content-font-family,system-ui,"Segoe UI",Roboto,
@@ -26,8 +28,10 @@ Helvetica,Arial,sans-serif);font-size:14px;line-height:1.5;max-width:62rem;margi
 max-width:100%;min-width:20rem}
 .rp.rp.rp caption{caption-side:top;text-align:left;font-weight:600;padding:0 0 .3rem;color:inherit}
 .rp.rp.rp :is(th,td){text-align:left;vertical-align:top;padding:.32rem .9rem .32rem 0;border:0;
-border-bottom:1px solid var(--jp-border-color2,#d5d9de);overflow-wrap:break-word;white-space:normal;line-height:1.45;
+border-bottom:1px solid var(--jp-border-color2,#d5d9de);overflow-wrap:anywhere;white-space:normal;line-height:1.45;
 max-width:30rem}
+.rp.rp.rp thead th{overflow-wrap:normal}.rp .rp-scroll{overflow-x:auto}.rp.rp.rp .rp-scroll :is(th,td){min-width:4.5rem}
+.rp .rp-scroll:focus-visible{outline:3px solid #d98200;outline-offset:2px}
 .rp.rp.rp thead :is(th,td){vertical-align:bottom;
 border-bottom:2px solid var(--jp-border-color1,#9aa2ab);font-weight:600;
 font-size:.92em}
@@ -49,7 +53,9 @@ figure.rp{margin:0 0 1.4rem;padding:0}
 figure.rp img{width:768px;max-width:100%;height:auto;background:#fff;
 padding:8px;box-sizing:border-box;border-radius:3px;display:block}
 figure.rp figcaption{font-size:.92em;max-width:46rem;margin-top:.3rem;color:var(--jp-content-font-color2,#4d5560)}
-@media print{.rp{font-size:10px;max-width:none;color:#000}.rp :is(table,tr,p),figure.rp{break-inside:avoid}
+@media print{.rp{font-size:10px;max-width:none;color:#000}.rp :is(tr,p),figure.rp{break-inside:avoid}
+.rp .rp-scroll{overflow:visible}.rp.rp.rp .rp-scroll :is(th,td){min-width:3.4em}
+.rp details::details-content{content-visibility:visible;display:block;height:auto}
 .rp thead{display:table-header-group}.rp caption{break-after:avoid}.rp :is(th,td){padding-right:.6rem!important}}
 """.strip()
 
@@ -84,10 +90,14 @@ def join(parts: Iterable[object], between: str = "") -> Html:
     return Html(_escaped(between).join(p if isinstance(p, Html) else _escaped(str(p)) for p in parts))
 
 
-def _escaped(text: str) -> str:
-    """Escaped, its line ends as a browser reads them, without the control characters that no page may hold."""
+def readable(text: str) -> str:
+    """A text with line ends as a browser reads them, without the control characters that no page may hold."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return html.escape(re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]", "\ufffd", text), quote=True)
+    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]", "\ufffd", text)
+
+
+def _escaped(text: str) -> str:
+    return html.escape(readable(text), quote=True)
 
 
 def section(*parts: object, lang: str = "en") -> Html:
@@ -177,7 +187,10 @@ def table(
         cells = [element("th", first, scope="row"), *(element("td", c, **side(i)) for i, c in enumerate(others, 1))]
         body.append(element("tr", *cells, **({"class_": "rp-sum"} if total and number == len(lines) else {})))
     top = [element("thead", element("tr", *heads))] if any(head) else []
-    return element("table", element("caption", caption), *top, element("tbody", *body))
+    made = element("table", element("caption", caption), *top, element("tbody", *body))
+    if len(head) < WIDE:
+        return made
+    return element("div", made, class_="rp-scroll", role="region", tabindex=0, aria_label=caption)
 
 
 def facts(caption: str, rows: Iterable[tuple[str, object]]) -> Html:

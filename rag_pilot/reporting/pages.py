@@ -6,6 +6,7 @@ with the groups that are needed. Which file a page goes to, and how notebooks ar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -23,12 +24,13 @@ from ..ledger import Ledger
 from ..reading import Failure, failures
 from ..results import Result
 from . import figures, tables
-from .html import STYLE, Html, link
+from .html import STYLE, Html, link, readable
 from .speech import NARROW, Voice, speech
 from .tables.plan import say_reason
 
 TEMPLATES = Path(__file__).parent / "templates"
 WRONG_SHOWN = 3  # a sponsor asks for three real wrong answers
+LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # what a page may be told of a text, such as fr-CA
 REREAD = 20  # real answers that a person re-reads each month after launch (the method)
 
 
@@ -58,8 +60,9 @@ class Stamp:
     language: str = "en"
 
 
-def stamp(result: Result, language: str = "en") -> Stamp:
-    """The stamp of a run, in the language of the page that it is for."""
+def stamp(result: Result, language: str = "en", shows: str = "") -> Stamp:
+    """The stamp of a run, in the language of the page that it is for; `shows` says what a page shows of it, where that
+    is not the run as a whole."""
     say = Voice(language)
     info, config = result.run.info, result.run.info.get("config", {})
     prints = {
@@ -70,6 +73,7 @@ def stamp(result: Result, language: str = "en") -> Stamp:
     return Stamp(
         pilot=result.settings.pilot.title,
         facts=(
+            *([(say("this_page_shows"), shows)] if shows else []),
             (say("run"), result.run.id),
             (say("date"), str(info.get("date", ""))),
             (say("questions"), str(len(result.questions))),
@@ -156,10 +160,17 @@ def _render(name: str, *, stamp: Stamp, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=lambda value: Markup(value) if isinstance(value, Html) else value,
+        finalize=_shown,
     )
     style = Html(STYLE + "\n" + (TEMPLATES / "report.css").read_text(encoding="utf-8").strip())
     return environment.get_template(name).render(style=style, stamp=stamp, say=Voice(stamp.language), **values)
+
+
+def _shown(value: object) -> object:
+    """A value as the templates escape it: what is `Html` is not escaped again."""
+    if isinstance(value, Html):
+        return Markup(value)
+    return readable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 # -- the parts of the first page ---------------------------------------------------------------------------------------
@@ -211,13 +222,13 @@ def _case(failure: Failure, result: Result, say: Voice) -> dict[str, object]:
     by = {"expert": result.settings.pilot.annotator}.get(failure.by) or say.code("by", failure.by)
     return {
         "id": failure.question_id,
-        "lang": said.format(lang) if lang else "",
+        "lang": said.format(lang) if LANGUAGE.fullmatch(lang) else "",
         "question": failure.question,
         "expected": failure.expected or say("a_decline"),
-        "expected_lang": said.format(lang) if lang and failure.expected else "",
+        "expected_lang": said.format(lang) if LANGUAGE.fullmatch(lang) and failure.expected else "",
         "got": failure.got,
         "document": named,
-        "document_lang": said.format(document.lang) if document and document.lang else "",
+        "document_lang": said.format(document.lang) if document and LANGUAGE.fullmatch(document.lang) else "",
         "cause": say.code("cause", failure.cause),
         "by": by,
     }

@@ -30,7 +30,7 @@ def documents(
 ) -> Html:
     """What was read, what was refused and why, and what is out of date.
 
-    Files are named only where `readers` may open them; out-of-date documents are counted by owner all the same.
+    Files are named only where `readers` may open them; out-of-date documents are counted all the same.
     """
     docs, may = found.documents, frozenset(readers)
     if not docs and not found.skipped:
@@ -174,7 +174,7 @@ def _groups(docs: Sequence[Document]) -> list[tuple[object, ...]]:
 
 
 def _stale(document: Document, why: str, readers: frozenset[str]) -> tuple[object, ...]:
-    name = document.title or document.id
+    name, owner = document.title or document.id, document.owner or "no owner named"
     if not document.groups & readers:
-        name = f"not shown here (needs {' or '.join(sorted(document.groups))})"
-    return name, document.owner or "no owner named", whole(document.updated or _UNKNOWN), why
+        name, owner = f"not shown here (needs {' or '.join(sorted(document.groups))})", "not shown here"
+    return name, owner, whole(document.updated or _UNKNOWN), why

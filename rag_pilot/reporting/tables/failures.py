@@ -77,7 +77,8 @@ def failures(found: Sequence[Failure]) -> Html:
 
 
 def tasks(result: Result, language: str = "en") -> Html:
-    """Documents to mend, by owner: a document is named, and what is missing told, only to those who may open it."""
+    """Documents to mend, by owner: a document and its owner are named, and what is missing told, only to those who may
+    open it."""
     say, readers, rows = Voice(language), result.pilot.readers, []
     every = owners_tasks(result)
     for task in every:
@@ -91,7 +92,8 @@ def tasks(result: Result, language: str = "en") -> Html:
         if needed and document and not closed and document.id in result.facts.stale:
             missing = say("out_of_date", why=say.say(result.pilot.why_stale(document)))
         ids = ", ".join(i for i, _ in task.questions)
-        rows.append((task.owner or say("no_owner"), name, len(task.questions), ids, missing))
+        owner = say("not_named") if closed else task.owner or say("no_owner")
+        rows.append((owner, name, len(task.questions), ids, missing))
     n = sum(len(task.questions) for task in every)
     head = [say(key) for key in ("owner", "document", "bad_answers", "questions", "what_is_wrong")]
     return section(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 
 from ...analysis.intervals import normal_margin
 from ...analysis.measures import Leaks, Retrieval
+from ...analysis.segments import for_readers
 from ...analysis.shares import Share, percent
 from ...audit import Audit
 from ...corpus.checks import SIZE, UNANSWERABLE, Finding, summary
@@ -41,20 +43,31 @@ def _ids(ids: Sequence[str]) -> str:
     return ", ".join(ids[:MOST_IDS]) + more if ids else "–"
 
 
-def composition(questions: Sequence[Question]) -> Html:
-    """How many questions of which category and language, and how many cannot be answered."""
+def composition(questions: Sequence[Question], closed: Callable[[Question], str] = lambda _: "") -> Html:
+    """How many questions of which category and language, and how many cannot be answered.
+
+    `closed` (`Pilot.closed_to_readers`) says which groups a question needs: a category or source that stands on such
+    questions only is not named.
+    """
+    named = [for_readers(key, questions, closed) for key in (lambda q: (q.category,), lambda q: (q.source,))]
+    left_out = len(questions.left_out) if isinstance(questions, QuestionSet) else 0
+    questions = [replace(q, category=min(named[0](q)), source=min(named[1](q))) for q in questions]
     n, none = len(questions), sum(not q.answerable for q in questions)
     languages = sorted({q.lang for q in questions})
     counts = Counter((q.category, q.lang) for q in questions)
-    closed = Counter(q.category for q in questions if not q.answerable)
+    unanswerable = Counter(q.category for q in questions if not q.answerable)
     categories = sorted({q.category for q in questions})
     rows = [
-        (c or "(none)", *(counts[c, lang] for lang in languages), sum(counts[c, lang] for lang in languages), closed[c])
+        (
+            c or "(none)",
+            *(counts[c, lang] for lang in languages),
+            sum(counts[c, lang] for lang in languages),
+            unanswerable[c],
+        )
         for c in categories
     ]
     sums = [sum(counts[c, lang] for c in categories) for lang in languages]
     head = ("Category", *(lang or "(no language)" for lang in languages), "All", "Of these unanswerable")
-    left_out = len(questions.left_out) if isinstance(questions, QuestionSet) else 0
     sources = ", ".join(f"{s or 'not named'} {k}" for s, k in sorted(Counter(q.source for q in questions).items()))
     return section(
         listing(_size(n, none, left_out)),
