@@ -103,6 +103,29 @@ class Ledger:
         run = self.pilot.run("-".join(("baseline", *names)) if len(names) < 2 else f"with-{names[-1]}", variant)
         return Result(self.pilot, run, self.pilot.build(variant))
 
+    def stored(self, names: tuple[str, ...] | None = None) -> Result:
+        """As `result`, for those who only read: no question is asked. StaleError where that run is not on disk."""
+        names = self.kept() if names is None else names
+        if not self._finished(names):
+            raise StaleError(self._not_there(names))
+        return self.result(names)
+
+    def _finished(self, names: tuple[str, ...]) -> bool:
+        return self.pilot.finished(self.variant(names)) is not None
+
+    def _not_there(self, names: tuple[str, ...]) -> str:
+        """Why a run is not on disk, and which notebook makes it."""
+        made, where = list((self.pilot.results / "runs").glob("*/run.json")), "07_fix_and_rerun" if names else ""
+        run = f"run {where or '04_first_run'}, then this notebook again"
+        if not made:
+            return f"nothing has been asked yet, so there is no answer to read: {run}"
+        if self.pilot.begun(self.variant(names)):
+            return f"the run was stopped before every question was asked: {run}; it goes on where it stopped"
+        return (
+            "documents, questions, access or settings are not those of any run on disk, so that its answers are out of "
+            f"date: run 02_index_documents, see what changed, and {run}"
+        )
+
     def dry_run(self, names: tuple[str, ...] | None = None) -> Forecast:
         """What `result` would call and cost now, and asking the same twice while a change waits for it; nobody is
         called."""
@@ -219,15 +242,24 @@ class Ledger:
         """
         return self.result(()).gate.passed
 
-    def attempt_all(self) -> list[Tried]:
-        """All planned changes in order, decided ones read back; `skipped` says why one could not be tried."""
+    def attempt_all(self, *, stored: bool = False) -> list[Tried]:
+        """All planned changes in order, decided ones read back; `skipped` says why one could not be tried.
+
+        `stored`: for those who only read. A change whose runs are not on disk is then not tried, and nothing is asked.
+        """
         tried = []
         for change in self.pilot.settings.change:
             try:
+                if stored and not self._tried(change.name):
+                    raise StaleError("not tried yet: notebook 07 does that")
                 tried.append(self.attempt(change.name))
             except (EmptyChangeError, LeakingChangeError, ModelError, SpentLevelError, StaleError) as fault:
                 self.skipped[change.name] = str(fault)
         return tried
+
+    def _tried(self, name: str) -> bool:
+        before = planned_on(self.lines(), name)
+        return self._planned(name) is not None and self._finished(before) and self._finished((*before, name))
 
     def _compare(self, change: Change, before: Result, after: Result, at: float) -> tuple[Comparison, tuple[str, ...]]:
         lost = failed(before, after)

@@ -87,7 +87,7 @@ class Pilot:
 
     def why_stale(self, document: Document) -> str:
         """Why a document counts as out of date today, or empty (see `corpus.documents.why_stale`)."""
-        return why_stale(document, self.today, self.settings.documents.fresh_days)
+        return why_stale(document, self.today, self.settings.documents.days_for(document.path))
 
     @property
     def readers(self) -> frozenset[str]:
@@ -216,7 +216,10 @@ class Pilot:
         variant = variant or self.baseline
         settings, documents = variant.settings, self.documents(variant.changes)
         if not documents.documents:
-            raise DataError(f"{self.data / 'documents'} holds no readable document; `rag-pilot check` says why")
+            raise DataError(
+                f"{self.data / 'documents'} holds no document that can be read: put yours there, and where some are, "
+                "notebook 02 or `rag-pilot check` says why each was refused"
+            )
         embedding = CachedEmbedding(embedding_of(settings), self.results / "cache")
         manifest, glossary = manifest_of(settings, documents.documents, embedding), self.glossary(variant)
         key = key_of(manifest, settings, glossary)
@@ -309,6 +312,8 @@ class Pilot:
                 "the acceptance criteria are not locked: agree on them in notebook 00 before the first run"
             )
         self.lock_acceptance()
+        if not self.questions:
+            raise DataError(f"{self.data / 'questions.jsonl'} holds no question to ask: collect them in notebook 01")
         self.order()
         variant = variant or self.baseline
         config = self.config(variant)

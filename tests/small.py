@@ -20,29 +20,80 @@ STAFF, WORKSHOP, OFFICE = "all-staff", "workshop", "office"
 TODAY = "2026-06-01"
 
 DOCUMENTS = {
-    "hire-prices": (STAFF, "Hire desk", "2026-04-02", "# Hire prices\n\n## Day hire\n\nA city bike costs 18 euros a day. "
-        "An electric bike costs 34 euros a day.\n\n## Week hire\n\nA week of a city bike costs 79 euros.\n"),
-    "deposits": (STAFF, "Hire desk", "2026-03-11", "# Deposits\n\nThe deposit for a city bike is 100 euros. The deposit "
-        "for an electric bike is 300 euros. It is paid back within 3 working days.\n"),
-    "late-returns": (STAFF, "Hire desk", "2023-02-01", "# Late returns\n\nA bike returned late costs 4 euros for each "
-        "hour that was begun. After 24 hours the manager calls the customer.\n"),
-    "opening-hours": (STAFF, "Hire desk", "2026-05-02", "# Opening hours\n\n| Season | Opens | Closes |\n|---|---|---|\n"
-        "| Summer | 8:30 | 19:00 |\n| Winter | 9:30 | 17:00 |\n\nThe shop is closed on 1 January.\n"),
-    "theft-report": (STAFF, "Office", "2026-01-20", "# Stolen bikes\n\nA stolen bike is reported on form S-4 on the same "
-        "day. The police number goes into box 7 of form S-4.\n"),
-    "holidays": (STAFF, "Office", "2026-02-14", "# Holidays of staff\n\nEverybody has 27 days of leave a year. Leave in "
-        "July needs the consent of Ines Roth.\n"),
-    "brake-check": (WORKSHOP, "Head mechanic", "2026-03-30", "# Brake check\n\nBrake pads are changed below 1.5 mm. The "
-        "brake cable is changed every 2,000 km.\n"),
-    "battery-care": (WORKSHOP, "Head mechanic", "2026-04-18", "# Battery care\n\nA battery is stored at 60 % charge. A "
-        "battery that was dropped goes into the sand box, never into the rack.\n"),
-    "pay-table": (OFFICE, "Ines Roth", "2026-01-05", "# Pay table\n\nA mechanic of grade 2 earns 2,640 euros a month. "
-        "The season bonus is 310 euros.\n"),
-    "insurance": (OFFICE, "Ines Roth", "2025-11-08", "# Insurance\n\nThe liability policy has the number HX-5521. The own "
-        "share of each claim is 250 euros.\n"),
-    "vols-et-pannes": (STAFF, "Hire desk", "2026-03-03", "# Pannes en route\n\nEn cas de panne, le client appelle le "
-        "06 11 22. Le dépannage est gratuit dans un rayon de 12 km.\n"),
-}  # fmt: skip
+    "hire-prices": (
+        STAFF,
+        "Hire desk",
+        "2026-04-02",
+        "# Hire prices\n\n## Day hire\n\nA city bike costs 18 euros a day. An electric bike costs 34 euros a "
+        "day.\n\n## Week hire\n\nA week of a city bike costs 79 euros.\n",
+    ),
+    "deposits": (
+        STAFF,
+        "Hire desk",
+        "2026-03-11",
+        "# Deposits\n\nThe deposit for a city bike is 100 euros. The deposit for an electric bike is 300 "
+        "euros. It is paid back within 3 working days.\n",
+    ),
+    "late-returns": (
+        STAFF,
+        "Hire desk",
+        "2023-02-01",
+        "# Late returns\n\nA bike returned late costs 4 euros for each hour that was begun. After 24 hours the "
+        "manager calls the customer.\n",
+    ),
+    "opening-hours": (
+        STAFF,
+        "Hire desk",
+        "2026-05-02",
+        "# Opening hours\n\n| Season | Opens | Closes |\n|---|---|---|\n| Summer | 8:30 | 19:00 |\n| Winter | "
+        "9:30 | 17:00 |\n\nThe shop is closed on 1 January.\n",
+    ),
+    "theft-report": (
+        STAFF,
+        "Office",
+        "2026-01-20",
+        "# Stolen bikes\n\nA stolen bike is reported on form S-4 on the same day. The police number goes into "
+        "box 7 of form S-4.\n",
+    ),
+    "holidays": (
+        STAFF,
+        "Office",
+        "2026-02-14",
+        "# Holidays of staff\n\nEverybody has 27 days of leave a year. Leave in July needs the consent of Ines Roth.\n",
+    ),
+    "brake-check": (
+        WORKSHOP,
+        "Head mechanic",
+        "2026-03-30",
+        "# Brake check\n\nBrake pads are changed below 1.5 mm. The brake cable is changed every 2,000 km.\n",
+    ),
+    "battery-care": (
+        WORKSHOP,
+        "Head mechanic",
+        "2026-04-18",
+        "# Battery care\n\nA battery is stored at 60 % charge. A battery that was dropped goes into the sand "
+        "box, never into the rack.\n",
+    ),
+    "pay-table": (
+        OFFICE,
+        "Ines Roth",
+        "2026-01-05",
+        "# Pay table\n\nA mechanic of grade 2 earns 2,640 euros a month. The season bonus is 310 euros.\n",
+    ),
+    "insurance": (
+        OFFICE,
+        "Ines Roth",
+        "2025-11-08",
+        "# Insurance\n\nThe liability policy has the number HX-5521. The own share of each claim is 250 euros.\n",
+    ),
+    "vols-et-pannes": (
+        STAFF,
+        "Hire desk",
+        "2026-03-03",
+        "# Pannes en route\n\nEn cas de panne, le client appelle le 06 11 22. Le dépannage est gratuit dans un "
+        "rayon de 12 km.\n",
+    ),
+}
 WORD = ("child-seats", "Child seats", "A child seat carries at most 22 kg. It costs 5 euros a day.")
 
 QUESTIONS = (
@@ -86,7 +137,8 @@ def new_pilot(root: Path, name: str = "mypilot") -> Pilot:
     text = path.read_text(encoding="utf-8").replace('method = "hybrid"', 'method = "keyword"', 1)
     text = text.replace("annotator_groups = []", f'annotator_groups = ["{WORKSHOP}", "{OFFICE}"]', 1)
     text = text.replace("seed = 1", f"seed = 1\nas_of = {TODAY}", 1)
-    text = text.replace("# [documents]", "[documents]\nfresh_days = 730", 1)
+    text = text.replace("# [documents]", '[documents]\nfresh_days = 1095\nfresh = { "hire" = 730 }', 1)
+    text = text.replace("needs = []", 'needs = ["changes", "source", "access", "latency"]', 1)
     path.write_text(text, encoding="utf-8")
     return Pilot.open(name, root)
 
@@ -128,7 +180,7 @@ def add_questions(pilot: Pilot) -> None:
 
 
 def label_all(pilot: Pilot) -> None:
-    """What the form asks of the expert, put into the form's own store: right where the answer holds what she expects."""
+    """What the form asks of the expert, in the form's own store: right where the answer holds what she expects."""
     result, store = Ledger(pilot).result(()), LabelStore(pilot.data / "labels.jsonl")
     for item in items(result):
         said = "correct" if item.expected.rstrip(".").split(",")[0].casefold() in item.answer.casefold() else "wrong"

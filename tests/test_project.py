@@ -43,6 +43,7 @@ STREET = (
     "looks",
     "admitting",
     "pilot",
+    "planning",
     "forecast",
     "results",
     "amending",
