@@ -174,9 +174,9 @@ class Pilot:
             if table.method == "keyword":
                 raise ModelError("this pilot searches by keywords alone")
             embedding = CachedEmbedding(embedding_of(self.settings), self.results / "cache")
-            return group_questions(self.questions, embedding.queries, embedding.model.name, embedding.model.alike)
+            return group_questions(self.collected, embedding.queries, embedding.model.name, embedding.model.alike)
         except ModelError as fault:
-            return group_questions(self.questions, None, str(fault))
+            return group_questions(self.collected, None, str(fault))
 
     def may_open(self, question: Question, changes: Sequence[str] = ()) -> bool:
         """Whether the asker may open a document that answers the question."""
@@ -187,7 +187,7 @@ class Pilot:
         """The order in which answers are read: drawn by seed, again for another set until one is asked."""
         path = self.data / "order.jsonl"
         ids = [str(row["id"]) for _, row in read_jsonl(path)] if path.exists() else []
-        odd = sorted({q.id for q in self.questions} ^ set(ids))
+        odd = sorted({q.id for q in self.collected} ^ set(ids))
         seen = (self.data / "labels.jsonl").exists() or any((self.results / "runs").glob("*"))
         if odd and seen:
             raise StaleError(
@@ -195,7 +195,7 @@ class Pilot:
                 "may have been seen: append new ids at the end of order.jsonl, and take out those that are gone"
             )
         if odd or not path.exists():
-            ids = seeded_order(self.questions, self.settings.pilot.seed)
+            ids = seeded_order(self.collected, self.settings.pilot.seed)
             write_jsonl(path, [{"position": n, "id": i} for n, i in enumerate(ids, start=1)])
         return ids
 

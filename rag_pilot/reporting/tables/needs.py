@@ -139,8 +139,8 @@ def long_context(found: CorpusSize, settings: Settings) -> Html:
         listing(
             [
                 "A small set that hardly changes and that everybody may read may need no search: send it whole.",
-                "Else search: a long prompt costs more at each question, is harder to keep fresh, and leaves no passage "
-                "to check an answer by.",
+                "Else search: a long prompt costs more at each question, is harder to keep fresh, and leaves no "
+                "passage to check an answer by.",
             ]
         ),
     )
