@@ -21,13 +21,21 @@ from .forecast import Forecast, forecast
 from .identity import fingerprint
 from .pilot import Pilot
 from .results import Result
-from .runs import AGAIN
+from .runs import AGAIN, read_info
 from .settings import Change
 from .two_runs import RetrievalChange, correct, failed, flips, hits, judged, retrieval_change, unchanged
 
 NOISE = ("flips", "asked_twice", "flips_ungraded", "failed_twice")
 """Of a planned line: questions that differed when the same system was asked twice, of how many, how many of them only
 in their text, and how many a call failed for."""
+CONFIGURED = {
+    "documents": "documents",
+    "access": "who may open them",
+    "questions": "questions",
+    "glossary": "the glossary",
+    "version": "the version of this program",
+}
+"""Parts of a run's configuration in words; the others are settings."""
 
 
 @dataclass(frozen=True)
@@ -115,15 +123,21 @@ class Ledger:
 
     def _not_there(self, names: tuple[str, ...]) -> str:
         """Why a run is not on disk, and which notebook makes it."""
-        made, where = list((self.pilot.results / "runs").glob("*/run.json")), "07_fix_and_rerun" if names else ""
-        run = f"run {where or '04_first_run'}, then this notebook again"
-        if not made:
-            return f"nothing has been asked yet, so there is no answer to read: {run}"
+        again = f"run {'07_fix_and_rerun' if names else '04_first_run'}, then this notebook again"
         if self.pilot.begun(self.variant(names)):
-            return f"the run was stopped before every question was asked: {run}; it goes on where it stopped"
+            return f"the run was stopped before every question was asked: {again}; it goes on where it stopped"
+        made = [read_info(path.parent) for path in sorted((self.pilot.results / "runs").glob("*/run.json"))]
+        old = [info for info in made if info.get("name") == "baseline"]
+        if names:
+            return f"there is no run with the changes that are kept, on what there is now: {again}"
+        if not old:
+            return f"nothing has been asked yet, so there is no answer to read: {again}"
+        now, last = self.pilot.config(self.variant(names)), old[-1]
+        changed = [key for key in now if now[key] != last.get("config", {}).get(key)]
+        what = ", ".join(dict.fromkeys(CONFIGURED.get(key, "settings") for key in changed))
         return (
-            "documents, questions, access or settings are not those of any run on disk, so that its answers are out of "
-            f"date: run 02_index_documents, see what changed, and {run}"
+            f"changed since the run of {last.get('date', 'an earlier day')}: {what}. Its answers are out of date: run "
+            f"02_index_documents, and {again.removeprefix('run ')}"
         )
 
     def dry_run(self, names: tuple[str, ...] | None = None) -> Forecast:
