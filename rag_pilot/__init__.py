@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .examples import example_runs as example_runs
     from .ledger import Ledger as Ledger
     from .pilot import Pilot as Pilot
+    from .planning import corpus_size as corpus_size
+    from .planning import sources as sources
     from .reading import changes_form as changes_form
     from .reading import expert_form as expert_form
     from .reading import failures as failures
@@ -48,6 +50,7 @@ _HOMES = {
     "amendments": "amending",
     "answer": "answering.answerer",
     "changes_form": "reading",
+    "corpus_size": "planning",
     "example_runs": "examples",
     "expert_form": "reading",
     "failures": "reading",
@@ -56,6 +59,7 @@ _HOMES = {
     "retrievers": "compared",
     "review_form": "review",
     "run_eval": "evaluation",
+    "sources": "planning",
     "second_form": "second",
     "settling_form": "second",
     "spot_checks": "review",

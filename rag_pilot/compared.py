@@ -14,7 +14,7 @@ from .analysis.shares import Share
 from .analysis.weights import EQUAL, GRID, ChosenWeight, Paired, Ranks, choose_weight, paired
 from .answering.answerer import NOT_FOUND
 from .building import Built, Variant, embed_questions
-from .errors import ModelError
+from .errors import DataError, ModelError
 from .evaluation import run_eval
 from .hosted import HostedSearch
 from .pilot import Pilot
@@ -37,6 +37,8 @@ def retrievers(
     `search(question, groups, k)` whose hits name our documents. ModelError where one of these answers no question.
     """
     variant = variant or pilot.baseline
+    if not pilot.questions:
+        raise DataError(f"{pilot.data / 'questions.jsonl'} holds no question to search: collect them in notebook 01")
     built = pilot.build(replace(variant, settings=variant.settings.changed({"retrieval.method": "hybrid"})))
     hosted, find = pilot.settings.hosted, variant.settings.retrieval
     asked: dict[str, Retriever] = {"hosted": HostedSearch(hosted)} if hosted.store else {}

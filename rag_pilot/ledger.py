@@ -21,13 +21,21 @@ from .forecast import Forecast, forecast
 from .identity import fingerprint
 from .pilot import Pilot
 from .results import Result
-from .runs import AGAIN
+from .runs import AGAIN, read_info
 from .settings import Change
 from .two_runs import RetrievalChange, correct, failed, flips, hits, judged, retrieval_change, unchanged
 
 NOISE = ("flips", "asked_twice", "flips_ungraded", "failed_twice")
 """Of a planned line: questions that differed when the same system was asked twice, of how many, how many of them only
 in their text, and how many a call failed for."""
+CONFIGURED = {
+    "documents": "documents",
+    "access": "who may open them",
+    "questions": "questions",
+    "glossary": "the glossary",
+    "version": "the version of this program",
+}
+"""Parts of a run's configuration in words; the others are settings."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +110,35 @@ class Ledger:
         variant = self.variant(names)
         run = self.pilot.run("-".join(("baseline", *names)) if len(names) < 2 else f"with-{names[-1]}", variant)
         return Result(self.pilot, run, self.pilot.build(variant))
+
+    def stored(self, names: tuple[str, ...] | None = None) -> Result:
+        """As `result`, for those who only read: no question is asked. StaleError where that run is not on disk."""
+        names = self.kept() if names is None else names
+        if not self._finished(names):
+            raise StaleError(self._not_there(names))
+        return self.result(names)
+
+    def _finished(self, names: tuple[str, ...]) -> bool:
+        return self.pilot.finished(self.variant(names)) is not None
+
+    def _not_there(self, names: tuple[str, ...]) -> str:
+        """Why a run is not on disk, and which notebook makes it."""
+        again = f"run {'07_fix_and_rerun' if names else '04_first_run'}, then this notebook again"
+        if self.pilot.begun(self.variant(names)):
+            return f"the run was stopped before every question was asked: {again}; it goes on where it stopped"
+        made = [read_info(path.parent) for path in sorted((self.pilot.results / "runs").glob("*/run.json"))]
+        old = [info for info in made if info.get("name") == "baseline"]
+        if names:
+            return f"there is no run with the changes that are kept, on what there is now: {again}"
+        if not old:
+            return f"nothing has been asked yet, so there is no answer to read: {again}"
+        now, last = self.pilot.config(self.variant(names)), old[-1]
+        changed = [key for key in now if now[key] != last.get("config", {}).get(key)]
+        what = ", ".join(dict.fromkeys(CONFIGURED.get(key, "settings") for key in changed))
+        return (
+            f"changed since the run of {last.get('date', 'an earlier day')}: {what}. Its answers are out of date: run "
+            f"02_index_documents, and {again.removeprefix('run ')}"
+        )
 
     def dry_run(self, names: tuple[str, ...] | None = None) -> Forecast:
         """What `result` would call and cost now, and asking the same twice while a change waits for it; nobody is
@@ -220,15 +257,24 @@ class Ledger:
         """
         return self.result(()).gate.passed
 
-    def attempt_all(self) -> list[Tried]:
-        """All planned changes in order, decided ones read back; `skipped` says why one could not be tried."""
+    def attempt_all(self, *, stored: bool = False) -> list[Tried]:
+        """All planned changes in order, decided ones read back; `skipped` says why one could not be tried.
+
+        `stored`: for those who only read. A change whose runs are not on disk is then not tried, and nothing is asked.
+        """
         tried = []
         for change in self.pilot.settings.change:
             try:
+                if stored and not self._tried(change.name):
+                    raise StaleError("not tried yet: notebook 07 does that")
                 tried.append(self.attempt(change.name))
             except (EmptyChangeError, LeakingChangeError, ModelError, SpentLevelError, StaleError) as fault:
                 self.skipped[change.name] = str(fault)
         return tried
+
+    def _tried(self, name: str) -> bool:
+        before = planned_on(self.lines(), name)
+        return self._planned(name) is not None and self._finished(before) and self._finished((*before, name))
 
     def _compare(self, change: Change, before: Result, after: Result, at: float) -> tuple[Comparison, tuple[str, ...]]:
         lost = failed(before, after)

@@ -89,7 +89,7 @@ class Pilot:
 
     def why_stale(self, document: Document) -> str:
         """Why a document counts as out of date today, or empty (see `corpus.documents.why_stale`)."""
-        return why_stale(document, self.today, self.settings.documents.fresh_days)
+        return why_stale(document, self.today, self.settings.documents.days_for(document.path))
 
     @property
     def readers(self) -> frozenset[str]:
@@ -182,11 +182,11 @@ class Pilot:
             if table.method == "keyword":
                 raise ModelError("this pilot searches by keywords alone")
             embedding = CachedEmbedding(embedding_of(self.settings), self.results / "cache")
-            return group_questions(self.questions, embedding.queries, embedding.model.name, embedding.model.alike)
+            return group_questions(self.collected, embedding.queries, embedding.model.name, embedding.model.alike)
         except NotStoredError:
             raise
         except ModelError as fault:
-            return group_questions(self.questions, None, str(fault))
+            return group_questions(self.collected, None, str(fault))
 
     def may_open(self, question: Question, changes: Sequence[str] = ()) -> bool:
         """Whether the asker may open a document that answers the question."""
@@ -197,7 +197,7 @@ class Pilot:
         """The order in which answers are read: drawn by seed, again for another set until one is asked."""
         path = self.data / "order.jsonl"
         ids = [str(row["id"]) for _, row in read_jsonl(path)] if path.exists() else []
-        odd = sorted({q.id for q in self.questions} ^ set(ids))
+        odd = sorted({q.id for q in self.collected} ^ set(ids))
         seen = (self.data / "labels.jsonl").exists() or any((self.results / "runs").glob("*"))
         if odd and seen:
             raise StaleError(
@@ -205,7 +205,7 @@ class Pilot:
                 "may have been seen: append new ids at the end of order.jsonl, and take out those that are gone"
             )
         if odd or not path.exists():
-            ids = seeded_order(self.questions, self.settings.pilot.seed)
+            ids = seeded_order(self.collected, self.settings.pilot.seed)
             write_jsonl(path, [{"position": n, "id": i} for n, i in enumerate(ids, start=1)])
         return ids
 
@@ -226,7 +226,10 @@ class Pilot:
         variant = variant or self.baseline
         settings, documents = variant.settings, self.documents(variant.changes)
         if not documents.documents:
-            raise DataError(f"{self.data / 'documents'} holds no readable document; `rag-pilot check` says why")
+            raise DataError(
+                f"{self.data / 'documents'} holds no document that can be read: put yours there, and where some are, "
+                "notebook 02 or `rag-pilot check` says why each was refused"
+            )
         embedding = CachedEmbedding(embedding_of(settings), self.results / "cache")
         manifest, glossary = manifest_of(settings, documents.documents, embedding), self.glossary(variant)
         key = key_of(manifest, settings, glossary)
@@ -338,6 +341,8 @@ class Pilot:
                 "the acceptance criteria are not locked: agree on them in notebook 00 before the first run"
             )
         self.lock_acceptance()
+        if not self.questions:
+            raise DataError(f"{self.data / 'questions.jsonl'} holds no question to ask: collect them in notebook 01")
         self.order()
         variant = variant or self.baseline
         config = self.config(variant)

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -75,6 +75,16 @@ class DocumentsTable(_Table):
     other_keys: tuple[str, ...] = ()  # front matter that other programs wrote for themselves: known, and not read
     ids: Literal["name", "path"] = "name"  # a document's id: its file's name, or its path where names repeat
     fresh_days: int = Field(0, ge=0)  # a document updated longer ago than that is stale; 0: no bound
+    fresh: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)  # the same for a folder, such as "hr"
+
+    def source_of(self, path: str) -> str:
+        """The folder of `fresh` that a document (its path below documents/) stands in, the deepest; else empty."""
+        return max((f for f in self.fresh if path.startswith(f"{f.strip('/')}/")), key=len, default="")
+
+    def days_for(self, path: str) -> int:
+        """How many days old a document there may be; 0: no bound."""
+        source = self.source_of(path)
+        return self.fresh[source] if source else self.fresh_days
 
     @model_validator(mode="after")
     def _none_of_ours(self) -> DocumentsTable:
@@ -259,6 +269,25 @@ class CostTable(_Table):
         return self
 
 
+Need = Literal["changes", "source", "access", "format", "latency", "updates", "start"]
+
+
+class PlanTable(_Table):
+    """What notebook 00 reckons with before anything is measured; no run and no answer depends on it."""
+
+    needs: tuple[Need, ...] = ()  # the rows of the decision table that hold for you; empty: not counted yet
+    context_window: int = Field(128_000, ge=1)  # tokens that your model reads; 128,000 is OpenAI's gpt-4o
+    build_cost: tuple[float, float] = (8_000, 18_000)  # from, to, in [cost]'s currency; the article's published range
+    build_weeks: tuple[int, int] = (4, 8)  # from, to; the article's too
+
+    @model_validator(mode="after")
+    def _from_to(self) -> PlanTable:
+        for name, (low, high) in (("build_cost", self.build_cost), ("build_weeks", self.build_weeks)):
+            if not 0 <= low <= high:
+                raise ValueError(f"{name} is {low:g} to {high:g}; expected two numbers, the smaller one first")
+        return self
+
+
 class Change(_Table):
     """One change of week 2, planned: what is believed, what it mends, and the one measure that decides."""
 
@@ -281,6 +310,7 @@ class Settings(_Table):
 
     pilot: PilotTable = PilotTable()
     acceptance: tuple[Acceptance, ...] = ()
+    plan: PlanTable = PlanTable()
     documents: DocumentsTable = DocumentsTable()
     passages: PassageTable = PassageTable()
     retrieval: RetrievalTable = RetrievalTable()

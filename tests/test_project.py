@@ -44,6 +44,7 @@ STREET = (
     "looks",
     "admitting",
     "pilot",
+    "planning",
     "forecast",
     "results",
     "amending",

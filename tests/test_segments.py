@@ -242,7 +242,7 @@ def test_the_tables_show_every_part_with_its_counts_and_what_is_missing(result):
     captions = [t.caption.get_text() for t in page.details.find_all("table")]
     assert captions == ["Labels", "Answered or declined", "Why declined, of the declines", "What the answers rest on"]
     head, total, *_ = cells(shown, 2)
-    assert head == ["Part", "Questions", "the model said that the passages do not hold the answer", "Not in it"]
+    assert head == ["Part", "Questions", "no answer was found in the passages shown", "Not in it"]
     assert total == ["all questions", "6", "1 of 1", "5 answered"]
     _, total, *_ = cells(shown, 1)
     assert total[-1] == "With an uncited sentence: 1 declined"

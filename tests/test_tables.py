@@ -28,7 +28,7 @@ from rag_pilot.analysis.weights import ChosenWeight, Paired
 from rag_pilot.audit import Audit
 from rag_pilot.compared import TIES, Weighing, ablations
 from rag_pilot.corpus.checks import Finding
-from rag_pilot.corpus.documents import Documents, Skipped
+from rag_pilot.corpus.documents import Documents, Skipped, why_stale
 from rag_pilot.corpus.inventory import inventory
 from rag_pilot.criteria import criteria, what_can_be_shown
 from rag_pilot.grading.agreement import gate
@@ -329,7 +329,7 @@ def all_pages(result: Result, one: Tried) -> dict[str, Html]:
         n: getattr(tables, n)(result) for n in ("stamp", "run", "progress", "tasks", "segments", "retrieval_segments")
     }
     more = {
-        "decision_table": tables.decision_table(),
+        "decision_table": tables.decision_table(settings()),
         "cost_plan": tables.cost_plan(settings()),
         "cost": tables.cost(Spending(), settings()),
         "cost measured": tables.cost(Spending(Usage(2600, 200, 180, 12, 8, 1), Usage(90, 20, 180)), settings()),
@@ -451,7 +451,8 @@ def test_no_file_is_named_to_readers_who_may_not_open_it_wherever_it_would_stand
 def test_a_document_updated_too_long_ago_is_out_of_date_with_its_reason():
     old = Document("old", "Old", "x", frozenset({"all-staff"}), "old.md", updated="2026-08-01")
     found = Documents((old, replace(old, id="new", title="New", updated="2026-09-01")))
-    rows = grid(tables.documents(found, TODAY, {"all-staff"}, fresh_days=30), "Out of date")[1:]
+    page = tables.documents(found, TODAY, {"all-staff"}, None, lambda d: why_stale(d, TODAY, 30))
+    rows = grid(page, "Out of date")[1:]
     assert [(r[0], r[3]) for r in rows] == [("Old", "last updated on 2026-08-01, more than 30 days ago")]
     assert "Out of date: none" in soup(tables.documents(found, TODAY, {"all-staff"})).get_text()
 

@@ -40,7 +40,7 @@ MEND = {
 DECLINE = {
     "no_passage": "no passage that the asker may open",
     "low_similarity": "best passage too unlike the question; no model was asked",
-    "not_found": "the model said that the passages do not hold the answer",
+    "not_found": "no answer was found in the passages shown",
     "uncited": "the answer cited nothing",
     "citation_not_understood": "the answer cited in a form that could not be read",
     "bad_citation": "the answer cited a passage that was not shown, or that the asker may not open",

@@ -13,7 +13,9 @@ from .failures import failures, pareto, tasks, trace
 from .indexed import index, reindexed
 from .judging import gate, grading, judge_in_use, scores
 from .money import cost, dry_run
-from .plan import agreed, cost_plan, criteria, decision, decision_table, judgements
+from .needs import build_cost, decision_table, freshness, hosted_or_own, long_context
+from .plan import agreed, cost_plan, criteria, decision, judgements
+from .ready import reading_order, ready, watch
 from .review import review
 from .score import four_way, headline, label_shares
 from .second import second_reader
@@ -26,6 +28,7 @@ __all__ = [
     "ablations",
     "agreed",
     "amendments",
+    "build_cost",
     "changes",
     "composition",
     "cost",
@@ -39,9 +42,11 @@ __all__ = [
     "failures",
     "findings",
     "four_way",
+    "freshness",
     "gate",
     "grading",
     "headline",
+    "hosted_or_own",
     "imported",
     "index",
     "inventory",
@@ -50,10 +55,13 @@ __all__ = [
     "label_shares",
     "leak_audit",
     "ledger",
+    "long_context",
     "nothing",
     "pareto",
     "progress",
     "question_groups",
+    "reading_order",
+    "ready",
     "reindexed",
     "retrieval_rows",
     "retrieval_segments",
@@ -68,6 +76,7 @@ __all__ = [
     "threshold",
     "trace",
     "tried",
+    "watch",
     "weighings",
     "writing",
 ]

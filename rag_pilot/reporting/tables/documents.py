@@ -7,12 +7,13 @@ A file is named only to those who may open it, and one that nobody could be name
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import date
 from pathlib import PurePosixPath
 
 from ...analysis.shares import percent
-from ...corpus.documents import REFUSED, Documents, why_stale
+from ...corpus.documents import REFUSED, Documents
+from ...corpus.documents import why_stale as overdue
 from ...corpus.inventory import FileRecord, Inventory
 from ...records import Document
 from ..html import Html, element, listing, note, paragraph, section, table, tag, whole
@@ -26,16 +27,17 @@ def documents(
     today: date,
     readers: Collection[str] = frozenset(),
     everyone: str | None = None,
-    fresh_days: int = 0,
+    why_stale: Callable[[Document], str] | None = None,
 ) -> Html:
     """What was read, what was refused and why, and what is out of date.
 
-    Files are named only where `readers` may open them; out-of-date documents are counted all the same.
+    `why_stale` says why a document is; without it only review dates count. Files and their owners are named only where
+    `readers` may open them; out-of-date documents are counted all the same.
     """
     docs, may = found.documents, frozenset(readers)
     if not docs and not found.skipped:
         return section("No document was found.")
-    stale = [(d, why) for d in docs if (why := why_stale(d, today, fresh_days))]
+    stale = [(d, why) for d in docs if (why := why_stale(d) if why_stale else overdue(d, today))]
     undated = sum(not d.review_by for d in docs)
     named = [s for s in found.skipped if s.groups & may]
     closed = Counter(s.cause for s in found.skipped if not s.groups & may)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ...analysis.shares import MEANS_FROM
 from ...grading.agreement import AGREEMENT_ABOVE, FAULTS_NEEDED, KAPPA_ABOVE, NOT_READ, Gate
-from ...records import JUDGE_LABELS
+from ...records import JUDGE_LABELS, Answer
 from ...results import Result
 from ...scores import Score
 from ..html import NOT_MEASURED, Html, facts, note, paragraph, section, table, tag
@@ -96,14 +96,21 @@ JUDGE = {
 }
 
 
-def scores(found: Sequence[Score]) -> Html:
-    """Faithfulness, answer relevance and context precision, with what they were counted over and what is missing."""
-    rows = []
+def scores(found: Sequence[Score], answers: Iterable[Answer] = ()) -> Html:
+    """Faithfulness, answer relevance and context precision, with what they were counted over and what is missing.
+
+    Of `answers` the sentences that cite nothing stand beside them.
+    """
+    given = [a for a in answers if a.status == "answered"]
+    bare, said = sum(a.uncited for a in given), sum(a.sentences for a in given)
+    rows: list[tuple[object, ...]] = []
     for score in found:
         name = score.name if score.validated else f"{score.name} (unvalidated)"
         mean = score.mean
         absent = mean.missing_text() or "none"
         rows.append((name, f"{score.held} of {score.of} {UNIT[score.name]}", mean.text(), absent, score.by))
+    if said:
+        rows.append(("sentences that cite nothing", f"{bare} of {said} sentences", "–", "–", "counted"))
     return section(
         table(
             "What answers rest on",

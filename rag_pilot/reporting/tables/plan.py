@@ -1,4 +1,4 @@
-"""Tables of the plan and of its end: RAG or fine-tuning, cost, acceptance criteria, the decision."""
+"""Tables of the plan and of its end: cost, acceptance criteria, the decision."""
 
 from __future__ import annotations
 
@@ -16,27 +16,6 @@ from ..speech import Voice
 from ..words import plain, plural
 
 STATE = {"met": "good", "not met": "bad", "not decided": "open"}
-
-
-def decision_table() -> Html:
-    """Retrieval or fine-tuning: seven needs, and which of the two serves each."""
-    rows = (
-        ("The knowledge changes often", "Fits: update the document, the next answer uses it", "Poor fit: train again"),
-        ("Readers want to open the source", "Fits: each answer links the passage", "Poor fit: no source to show"),
-        (
-            "Not everybody may read everything",
-            "Fits: passages are filtered per asker",
-            "Poor fit: a model cannot forget",
-        ),
-        ("Always the same format or house tone", "Possible by instruction", "Fits: this is what it learns best"),
-        ("Very short waiting time", "Search and long prompts cost time", "Fits: short prompts, a smaller model"),
-        ("Cost of an update", "Low: read the changed document again", "High: new examples, training, tests"),
-        ("Data needed to start", "The documents as they are", "Hundreds of good examples or more"),
-    )
-    return section(
-        table("Retrieval (RAG) or fine-tuning?", ("What you need", "Retrieval over documents", "Fine-tuning"), rows),
-        note("Most company assistants need the first three rows: start with retrieval, measure, then decide."),
-    )
 
 
 def cost_plan(settings: Settings) -> Html:
