@@ -54,7 +54,7 @@ def review(args: argparse.Namespace) -> int:
             print(f"  {served.unit} {left.line} left out: {left.reason}")
         draw = draw_from_file(pilot, served, args.n)
     else:
-        draw = draw_from_run(stored_result(pilot, args.run), args.n)
+        draw = draw_from_run(stored_result(pilot, args.run, gone=True), args.n)
     print(repr(tables.review([check_of(pilot, draw)])))
     print(f"{draw.annotator} reads them in notebook 09 (make lab PILOT={pilot.name}), which shows the result;")
     print("when all are read, this command draws the next ones.")
