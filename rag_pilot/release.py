@@ -69,7 +69,9 @@ class ReleaseGate:
         """Why it is not passed, each in a sentence; empty where it is."""
         told = [f"{limit.name}: {limit.state}. {limit.words}" for limit in self.limits if limit.below]
         if self.older:
-            told.insert(0, f"The run is not of what would go live: {', '.join(self.older)} changed since. Run again.")
+            gone = " What is gone counts as closed: a leak may be none." if "documents" in self.older else ""
+            changed = ", ".join(self.older)
+            told.insert(0, f"The run is not of what would go live: {changed} changed since. Run again.{gone}")
         if not any(limit.state in HELD for limit in self.limits if limit.kind != "always") and not told:
             told.append("No limit could be measured on this run.")
         return (*told, *((f"Real answers: {self.real.words}",) if self.real.below else ()))
