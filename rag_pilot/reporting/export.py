@@ -31,6 +31,7 @@ from ..ledger import Ledger
 from ..lock import read_lock
 from ..pilot import Pilot
 from ..results import Result
+from .owners import owner_pages
 from .pages import Page, front_page, notebook_page, run_page, stamp
 from .tasks import Task, owners_tasks, visible, write_tasks
 
@@ -219,6 +220,7 @@ def _write(folder: Path, pilot: Pilot, pages: list[Page]) -> list[Task]:
         result.run.id: result
     }
     made |= {run.run.folder / "report.html": run_page(run) for run in runs.values() if run.run.folder}
+    made |= {folder / name: page for name, page in owner_pages(result, stamped).items()}
     made[folder / "index.html"] = front_page(ledger, result, len(shown), pages, stamped)
     _refuse_leaks(folder, made, result)
     for path, page in made.items():
