@@ -40,7 +40,7 @@ from .corpus.layers import read_layers, state_of
 from .corpus.passages import Splitter, split_documents
 from .corpus.questions import QuestionSet, closed_to, read_questions
 from .corpus.tickets import Imported, import_questions
-from .errors import DataError, ModelError, NotStoredError, StaleError
+from .errors import DataError, ModelError, NotStoredError, SettingsError, StaleError
 from .evaluation import grade, keep_unreadable, run_eval, unreadable_of
 from .files import read_jsonl, write_jsonl
 from .identity import fingerprint
@@ -69,12 +69,18 @@ class Pilot:
 
     @classmethod
     def open(cls, name: str | None = None, root: Path | None = None) -> Pilot:
-        """Open data/<name>: by default the pilot that RAG_PILOT names, else the sample.
+        """Open data/<name>: by default the pilot that RAG_PILOT names, else the sample; SettingsError where none is.
 
         `root` is the folder that holds data/ and results/; by default the nearest one above the working folder.
         """
         name = name or os.environ.get("RAG_PILOT") or "sample"
         root = root or next((p for p in (Path.cwd(), *Path.cwd().parents) if (p / "data").is_dir()), Path.cwd())
+        if not (root / "data" / name / "pilot.toml").exists():
+            there = ", ".join(sorted(path.parent.name for path in (root / "data").glob("*/pilot.toml"))) or "none yet"
+            raise SettingsError(
+                f"no pilot {name!r}: {root / 'data' / name / 'pilot.toml'} does not exist. The pilots are: {there}. "
+                "Name one of them, or make one with `rag-pilot new NAME`"
+            )
         return cls(root / "data" / name, root / "results" / name)
 
     @property

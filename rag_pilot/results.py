@@ -433,11 +433,12 @@ class Result:
         """
         sets = read_sets(self.pilot.data / DECIDED) if self._own else []
         at = looks(sets, self.settings.pilot.extension_planned)
-        found = [acceptance(c, self._measured(c.measure), at) for c in criteria(self.settings)]
+        found = [acceptance(c, self.measured(c.measure), at) for c in criteria(self.settings)]
         why = closed_to_set(sets, [q.id for q in self.drawn])
         return [undecided(j, why) if why and j.criterion.measure != LEAK_MEASURE else j for j in found]
 
-    def _measured(self, measure: str) -> Share | Estimate | None:
+    def measured(self, measure: str) -> Share | Estimate | None:
+        """What a criterion on that measure is held against; None where labels of the sample are missing."""
         if measure == "hit5":
             return self.retrieval.hit5
         if measure == LEAK_MEASURE:

@@ -10,7 +10,7 @@ import json
 import random
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from itertools import count
 from pathlib import Path
@@ -20,7 +20,7 @@ from .analysis.grades import judge_label
 from .analysis.sample import needs_person
 from .analysis.shares import Share
 from .errors import DataError
-from .files import read_records, read_text, write_text
+from .files import read_text, write_text
 from .grading.agreement import AGREEMENT_ABOVE
 from .grading.items import Item, missing
 from .grading.labels import LabelStore
@@ -28,10 +28,9 @@ from .grading.production import Production, Served, item_of
 from .looks import FILE, judge_id, read_looks, tested
 from .pilot import Pilot
 from .reading import say, sentence, spot_form, spot_items
-from .records import LABELS, Answer, Question, Record
+from .records import LABELS, Record
 from .results import Result
-from .runs import open_run
-from .stored import result_of, stored_runs
+from .stored import stored_result, stored_runs
 
 if TYPE_CHECKING:
     from IPython.display import HTML
@@ -309,12 +308,4 @@ def check_of(pilot: Pilot, draw: Draw) -> SpotCheck:
 
 def _opened(pilot: Pilot, draw: Draw) -> Result | None:
     """The run of a draw, its questions those that the set still has; None where there is none on disk."""
-    folder = stored_runs(pilot).get(draw.run)
-    if folder is None:
-        return None
-    questions = tuple(pilot.questions)
-    known = {q.id for q in questions}
-    answers = read_records(folder / "answers.jsonl", Answer.from_json)
-    removed = [Question(a.question_id, "") for a in answers if a.question_id not in known]
-    run = open_run(folder, [*questions, *removed])  # which refuses answers to questions that it is not told of
-    return result_of(pilot, replace(run, questions=tuple(q for q in run.questions if q.id in known)))
+    return stored_result(pilot, draw.run, gone=True) if draw.run in stored_runs(pilot) else None

@@ -69,6 +69,21 @@ class Acceptance(_Table):
         return self
 
 
+class Alert(_Table):
+    """One limit of the release gate and of the monthly alarm, beside what was agreed; see release.py."""
+
+    measure: Literal["correct", "wrong", "declined", "hit5", "faithfulness"]
+    at_most: float | None = Field(None, ge=0, le=1)
+    at_least: float | None = Field(None, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _the_side_that_alarms(self) -> Alert:
+        side, other = ("at_most", "at_least") if self.measure in ("wrong", "declined") else ("at_least", "at_most")
+        if getattr(self, side) is None or getattr(self, other) is not None:
+            raise ValueError(f"an alert on {self.measure} has {side}, and no {other}")
+        return self
+
+
 class DocumentsTable(_Table):
     """What the documents' files are like; see corpus/documents.py."""
 
@@ -311,6 +326,7 @@ class Settings(_Table):
     pilot: PilotTable = PilotTable()
     acceptance: tuple[Acceptance, ...] = ()
     plan: PlanTable = PlanTable()
+    alert: tuple[Alert, ...] = ()
     documents: DocumentsTable = DocumentsTable()
     passages: PassageTable = PassageTable()
     retrieval: RetrievalTable = RetrievalTable()
@@ -332,6 +348,9 @@ class Settings(_Table):
             names = [entry.name for entry in entries]
             if twice := [name for name in names if names.count(name) > 1]:
                 raise ValueError(f"two [[{table}]] have the name {twice[0]!r}")
+        watched = [alert.measure for alert in self.alert]
+        if again := [measure for measure in watched if watched.count(measure) > 1]:
+            raise ValueError(f"two [[alert]] are on {again[0]!r}; keep one")
         return self
 
     @property

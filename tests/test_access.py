@@ -119,7 +119,7 @@ def test_trailing_empty_cells_move_no_column(tmp_path):
         (HEADER + "a.pdf,hr\n", "line 2: 2 fields, the header has 4"),
         ("path;groups;owner;sensitivity\na.pdf;hr;it;Maud;high\n", "line 2: 5 fields, the header has 4"),
         (HEADER + 'x.pdf,hr,"two\nlines",\na.pdf,hr,it,c,d\n', "line 4: 5 fields"),
-        (HEADER + "hr/**,hr,,\nHR/,all-staff,,\n", "lines 2 and 3: .*stands twice"),
+        (HEADER + "hr/**,hr,,\nHR/,all-staff,,\n", "line 3: 'HR/' stands in line 2 too"),
         ("path,group\na.pdf,hr\n", "column 'group' is unknown"),
         ("path,groups,groups\na.pdf,hr,it\n", "stands twice"),
         ("path,owner\na.pdf,x\n", "groups is missing"),
@@ -183,3 +183,9 @@ def test_a_table_keeps_cells_as_text(tmp_path):
         (3, {"id": "24_07", "q": "line one\nline two"}),
         (5, {"id": "", "q": "NA"}),
     ]
+
+
+def test_all_lines_that_are_unfit_are_told_at_once(tmp_path):
+    rows = "hr/**,,,\nit/**,,,\nlegal/**,legal,,\nops/**,,,\n" + '"sales/**","sales,hr",,\n'
+    with pytest.raises(AccessError, match=r"lines 2, 3 and 5: groups is empty.*; line 6: groups is 'sales,hr'"):
+        access_of(tmp_path, HEADER + rows)

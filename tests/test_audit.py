@@ -301,10 +301,10 @@ def test_a_leak_in_the_run_file_ends_the_command_with_1_and_names_stage_and_ques
 
 
 def test_the_criterion_counts_leaks_of_the_audit(result):
-    assert result._measured("leaks") == Share(0, 6)
+    assert result.measured("leaks") == Share(0, 6)
     index = HybridIndex(result.built.index.passages, embed)
     leaky = Result(result.pilot, result.run, result.built, FiltersOneLeg(index))
-    assert leaky._measured("leaks").count > 0 and leaky.decision().verdict == "stop"
+    assert leaky.measured("leaks").count > 0 and leaky.decision().verdict == "stop"
 
 
 def test_a_page_that_quotes_a_restricted_document_is_found_and_refused(result, tmp_path):

@@ -354,7 +354,13 @@ def test_protected_and_damaged_pdfs_are_refused(tmp_path):
     assert [d.id for d in found.documents] == ["d"]
     reasons = {s.path: s.reason for s in found.skipped}
     assert "is protected" in reasons["a.pdf"]
-    assert "damaged" in reasons["b.pdf"] and "damaged" in reasons["c.pdf"]
+    assert "damaged" in reasons["b.pdf"] and "is empty (0 bytes)" in reasons["c.pdf"]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_file_of_no_bytes_is_told_as_empty_whatever_its_kind(kind):
+    with pytest.raises(DataError, match=f"a{kind}: is empty \\(0 bytes\\)"):
+        convert(f"a{kind}", "", b"")
 
 
 def test_pdf_title_comes_from_its_first_heading_then_its_metadata(tmp_path):

@@ -37,10 +37,10 @@ def test_it_grants_nothing_until_every_line_is_filled_in_and_then_works_at_once(
     access = pilot(tmp_path)
     write_draft(access, skipped(access))
     draft = tmp_path / NAME
-    with pytest.raises(AccessError, match="line 2: groups is empty"):
+    with pytest.raises(AccessError, match="lines 2, 3, 4, 5 and 6: groups is empty"):
         Access.read(draft)
     draft.write_text(read_text(draft).replace("*,,,,1", "*,all-staff,,,1", 1), encoding="utf-8")
-    with pytest.raises(AccessError, match="line 3: groups is empty"):
+    with pytest.raises(AccessError, match="lines 3, 4, 5 and 6: groups is empty"):
         Access.read(draft)
     draft.write_text(read_text(draft).replace(",,,,", ",hr;legal,Maud,,"), encoding="utf-8")
     draft.rename(access)

@@ -79,6 +79,7 @@ def test_outputs_are_those_of_a_fresh_run_and_none_of_the_saved_ones(report: Pat
 @pytest.mark.slow
 def test_the_report_holds_a_page_and_a_notebook_each_and_nothing_is_left_beside_it(report: Path, pilot: Pilot) -> None:
     names = {"00_plan.html", "00_plan.ipynb", "06_week1.html", "06_week1.ipynb", "index.html", "tasks.csv"}
+    names |= {"owners.html", "owner-head-of-travel.html"}
     assert {path.name for path in report.iterdir()} == names
     assert not [path.name for path in pilot.results.iterdir() if path.name.startswith(".")]
 

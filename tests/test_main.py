@@ -1,5 +1,7 @@
+import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,6 +11,8 @@ from pathlib import Path
 import pytest
 from tiny import SECRET, notebook, run_and_label, tiny_pilot
 
+from rag_pilot.__main__ import main
+from rag_pilot.commands.parser import parser
 from rag_pilot.files import read_text
 from rag_pilot.pilot import Pilot
 from rag_pilot.retrieval.embedding import available
@@ -203,6 +207,56 @@ def test_trace_without_a_run_asks_nothing_and_says_so(tmp_path: Path) -> None:
     tiny_pilot(tmp_path)
     assert refused(rag_pilot(tmp_path, "trace", "tiny", "q1"), "`rag-pilot run` makes one")
     assert not (tmp_path / "results").exists()
+
+
+# -- how it is told ----------------------------------------------------------------------------------------------------
+
+
+def told(*arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit):
+        main(arguments)
+    return capsys.readouterr().out
+
+
+COMMANDS = ["new", "import", "check", "index", "run", "export", "compare", "gate", "trace", "labels", "review", "adopt"]
+
+
+def test_help_names_every_command_its_arguments_and_how_it_ends(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    listed = re.findall(r"^    (\w+) ", told("--help", capsys=capsys), re.M)
+    assert listed == COMMANDS
+    (choices,) = (a.choices for a in parser()._actions if isinstance(a, argparse._SubParsersAction))
+    for name in COMMANDS:
+        page = told(name, "--help", capsys=capsys)
+        assert "exit codes:\n  0 done\n" in page and "\n  2 it could not be done" in page, name
+        assert all(action.help for action in choices[name]._actions), name
+
+
+def test_an_unknown_pilot_is_told_with_those_that_are_there(root: Path) -> None:
+    assert refused(rag_pilot(root, "check", "tyni"), "no pilot 'tyni'")
+    assert "The pilots are: tiny. Name one of them" in rag_pilot(root, "check", "tyni").stderr
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx", "json", "jsonl", "txt"])
+def test_a_file_of_no_bytes_is_told_as_empty(
+    root: Path, ending: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(root)
+    Path(f"none.{ending}").write_bytes(b"")
+    for command in (["import", f"none.{ending}", "--to", "q.jsonl"], ["labels", "import", "tiny", f"none.{ending}"]):
+        assert main(command) == 2
+        assert "the file is empty (0 bytes)" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
+def test_a_reader_that_stops_reading_ends_the_command_without_a_traceback(root: Path) -> None:
+    command = [sys.executable, "-u", "-m", "rag_pilot", "check", "tiny"]  # unbuffered: the second line is refused
+    program = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert program.stdout and program.stderr
+    program.stdout.close()
+    said = program.stderr.read()
+    assert program.wait(timeout=60) == 141 and said == ""
 
 
 # -- the program -------------------------------------------------------------------------------------------------------

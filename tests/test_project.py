@@ -55,11 +55,14 @@ STREET = (
     "ledger",
     "reading",
     "review",
+    "reread",
+    "release",
     "adopting",
     "second",
     "tracing",
     "reporting",
     "starter",
+    "commands",
     "__main__",
 )
 """Each room knows only the rooms before it."""

@@ -69,7 +69,7 @@ def test_one_unread_answer_of_the_sample_leaves_the_criteria_undecided(result):
     path.write_text("".join(lines[:-1]), encoding="utf-8")
     fresh = Ledger(result.pilot).result()
     assert fresh.labelled == (3, 4)
-    assert fresh._measured("wrong") is None
+    assert fresh.measured("wrong") is None
 
 
 HIT_ALONE = SETTINGS.replace(

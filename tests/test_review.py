@@ -341,6 +341,15 @@ def test_a_removed_question_closes_its_own_answer_alone(result, pilot):
     assert [i.question_id for i in review_form(now).session.queue] == ["q6"]
 
 
+def test_the_command_draws_from_a_run_although_a_question_of_it_was_removed(result, pilot, monkeypatch, capsys):
+    drop_question(pilot, "q2")
+    order = pilot.data / "order.jsonl"
+    order.write_text("".join(line for line in order.read_text().splitlines(True) if '"q2"' not in line))
+    monkeypatch.chdir(pilot.data.parent.parent)
+    assert main(["review", pilot.name]) == 0, capsys.readouterr().err
+    assert all(i != "q2" for i, _ in draws(Pilot.open(pilot.name))[-1].drawn)
+
+
 def test_a_question_removed_after_its_answer_was_read_keeps_what_both_said(result, pilot):
     draw = draw_from_run(result, 15)
     say(pilot, draw, "wrong", "correct")

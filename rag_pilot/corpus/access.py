@@ -9,7 +9,7 @@ import csv
 import io
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -51,23 +51,21 @@ class Access:
         if path is None:
             return cls()
         entries: dict[str, Entry] = {}
+        faults: dict[str, list[int]] = {}  # what is wrong -> its lines: all are told at once
         for line, row in read_table(path, required=("path", "groups"), known=(*COLUMNS, FILES)):
             pattern = fold_pattern(row["path"])
-            if not pattern:
-                raise AccessError(f"{path}, line {line}: path is empty; name a file, or a pattern such as hr/**")
-            if pattern in entries:
-                raise AccessError(
-                    f"{path}, lines {entries[pattern].line} and {line}: {row['path']!r} stands twice; keep one of them"
-                )
-            if "," in row["groups"]:
-                raise AccessError(
-                    f"{path}, line {line}: groups is {row['groups']!r}; separate groups with ; not with ,"
-                )
             try:
-                groups = group_names(row["groups"].split(";"))
+                if not pattern:
+                    raise ValueError("path is empty; name a file, or a pattern such as hr/**")
+                if pattern in entries:
+                    raise ValueError(f"{row['path']!r} stands in line {entries[pattern].line} too; keep one of them")
+                entries[pattern] = Entry(pattern, frozenset(), row.get("owner", ""), row.get("sensitivity", ""), line)
+                entries[pattern] = replace(entries[pattern], groups=_groups(row["groups"]))
             except ValueError as fault:
-                raise AccessError(f"{path}, line {line}: groups {fault}") from None
-            entries[pattern] = Entry(pattern, groups, row.get("owner", ""), row.get("sensitivity", ""), line)
+                faults.setdefault(str(fault), []).append(line)
+        if faults:
+            told = (f"line{'s' * (len(lines) > 1)} {_listed(lines)}: {what}" for what, lines in faults.items())
+            raise AccessError(f"{path}, {'; '.join(told)}")
         return cls(tuple(entries.values()))
 
     @cached_property
@@ -87,6 +85,19 @@ class Access:
     def unused(self, paths: Iterable[str]) -> tuple[Entry, ...]:
         """The lines that match none of the files."""
         return self._lines.unused(paths)
+
+
+def _groups(cell: str) -> frozenset[str]:
+    if "," in cell:
+        raise ValueError(f"groups is {cell!r}; separate groups with ; not with ,")
+    try:
+        return group_names(cell.split(";"))
+    except ValueError as fault:
+        raise ValueError(f"groups {fault}") from None
+
+
+def _listed(lines: Sequence[int]) -> str:
+    return " and ".join([", ".join(map(str, lines[:-1])), str(lines[-1])] if len(lines) > 1 else map(str, lines))
 
 
 def may_open(groups: frozenset[str], asker: frozenset[str]) -> bool:

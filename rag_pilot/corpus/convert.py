@@ -79,6 +79,8 @@ def refusal(name: str) -> str:
 def convert(name: str, body: str, data: bytes) -> Converted:
     """The Markdown of one file, from its text below the front matter or from its bytes; a DataError names the file."""
     kind = kind_of(name)
+    if not data:  # what a reader says of it misleads
+        raise DataError(f"{name}: is empty (0 bytes); copy it again from where it is kept, or remove it")
     try:
         if kind in _FROM_BYTES:
             converted = _FROM_BYTES[kind](data)

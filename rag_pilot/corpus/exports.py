@@ -71,6 +71,8 @@ def read_export(path: Path, encoding: str | None = None, sheet: str | None = Non
     if kind not in KINDS:
         hint = "save it as .xlsx" if kind in (".xls", ".xlsb", ".xlsm", ".ods", ".numbers") else "export it again"
         raise DataError(f"{path}: {kind or 'no'} ending; {hint}: expected one of {', '.join(KINDS)}")
+    if not path.stat().st_size:
+        raise DataError(f"{path}: the file is empty (0 bytes); export it again")
     if kind == ".xlsx":
         name, rows, unreadable = workbook_rows(path, sheet)
         return _sheet(path, name, rows, unreadable)

@@ -25,6 +25,7 @@ from ..lock import read_lock
 from ..pilot import Pilot
 from ..results import Result
 from .executing import convert, execute, made_for
+from .owners import owner_pages
 from .pages import Page, Stamp, front_page, notebook_page, run_page, stamp
 from .tasks import Task, owners_tasks, visible, write_tasks
 from .withheld import withhold
@@ -85,6 +86,7 @@ def _write(folder: Path, pilot: Pilot, books: Mapping[Path, Any]) -> list[Task]:
         result.run.id: result
     }
     made |= {run.run.folder / "report.html": run_page(run) for run in runs.values() if run.run.folder}
+    made |= {folder / name: page for name, page in owner_pages(result, stamp(result)).items()}
     made[folder / "index.html"] = front_page(ledger, result, len(shown), pages, stamp(result, language))
     made = {path: withhold(page, result.rights, pilot.readers) for path, page in made.items()}
     for path, book in books.items():
