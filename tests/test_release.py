@@ -146,7 +146,7 @@ def test_an_alert_names_the_side_that_alarms_and_each_measure_once() -> None:
     ],
 )
 def test_what_was_agreed_passes_only_where_it_is_met(root: Path, limit: str, state: str) -> None:
-    found = release_gate(limited(root, limit))
+    found = release_gate(limited(root, limit, "correct >= 0"))  # another limit that holds does not make up for it
     assert (found.limits[0].state, found.passed) == (state, state == "met")
 
 
@@ -154,7 +154,7 @@ def test_labels_that_are_missing_are_a_refusal_and_say_where_to_read(root: Path)
     labels = root / "data" / "tiny" / "labels.jsonl"
     labels.write_text("".join(labels.read_text(encoding="utf-8").splitlines(True)[:3]), encoding="utf-8")
     found = release_gate(limited(root, "agreed wrong <= 0.9", "correct >= 0"))
-    assert [limit.state for limit in found.limits[:2]] == ["not decided", "not read"] and not found.passed
+    assert [limit.state for limit in found.limits[:2]] == ["not decided", "not read"] and len(found.reasons) == 2
     assert all("1 of the 4 answers of the sample have no label on this run" in told for told in found.reasons)
 
 
