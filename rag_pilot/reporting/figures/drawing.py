@@ -89,12 +89,13 @@ def drawing(height: float, columns: int = 1) -> Iterator[Sheet]:
     """A sheet of the common width and so many inches in height, under the pictures' own settings."""
     import matplotlib  # half a second to import, needed here only
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
-        figure = Figure(figsize=(WIDTH, height), layout="constrained", facecolor="white")
-        figure.get_layout_engine().set(wspace=0.04 if columns > 1 else 0.02)
+        layout = ConstrainedLayoutEngine(wspace=0.04 if columns > 1 else 0.02)
+        figure = Figure(figsize=(WIDTH, height), layout=layout, facecolor="white")
         axes = figure.subplots(1, columns, sharey=True, squeeze=False)[0]
         for axis in axes:
             axis.set_axisbelow(True)
