@@ -116,12 +116,13 @@ MAKE: dict[str, Callable[[str], Any]] = {
         "category",
         language=lang,
     ),
+    "parts by a long name": lambda lang: figures.retrieval_by({"dense": [segment("a", 9, 20)]}, LONG, language=lang),
     "labels": lambda lang: figures.labels(
         {"baseline": shares(52, 8, 62, 78, 0), LONG: shares(36, 3, 23, 71, 0, missing=67)}, language=lang
     ),
     "labels of one": lambda lang: figures.labels({"baseline": shares(0, 1, 0, 0, 0)}, language=lang),
     "labels of 10,000": lambda lang: figures.labels(
-        {"all but one": shares(9996, 1, 1, 1, 1), "thin and wide": shares(100, 500, 100, 500, 100, missing=8700)},
+        {"all but one": shares(9996, 1, 1, 1, 1), "thin and wide": shares(20, 20, 1600, 20, 20, missing=8320)},
         language=lang,
     ),
     "causes": lambda lang: figures.causes(
@@ -173,6 +174,10 @@ def test_no_words_leave_the_picture_or_stand_over_others(drawn: list[Any], name:
         down = min(first.y1, second.y1) - max(first.y0, second.y0)
         assert across <= 1 or down <= 1.5, (one, other, across, down)  # the line above and below may touch
     for axis in figure.axes:
+        for text in axis.texts:  # words in the drawing stay over it; those beside it are annotations
+            if type(text).__name__ == "Text":
+                assert text.get_window_extent().x0 >= axis.get_window_extent().x0 - 1, text
+                assert text.get_window_extent().x1 <= axis.get_window_extent().x1 + 1, text
         assert axis.get_window_extent().width >= LEAST_AXIS * width, name
 
 

@@ -21,7 +21,7 @@ from .wording import Wording
 
 WIDTH = 8.0  # inches; 768 pixels on a page, and 17 cm on A4
 TEXT, TITLE = 10.0, 12.0  # points, on A4 still 8.4 and 10
-TITLE_LETTERS = 78  # of a line
+TITLE_LETTERS = 90  # of a line
 
 INK, MIDDLE, PALE, FAINT = "#1b1f24", "#6b7280", "#c9ced4", "#e3e6ea"
 
