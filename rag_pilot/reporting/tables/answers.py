@@ -196,9 +196,7 @@ def progress(result: Result) -> Html:
         where = "label the others in notebook 05" if _first(result) else "read what changed in notebook 07's form"
         step = f"Next: {where}. The order was fixed before any answer was seen: keep to it."
     else:
-        step = (
-            "Done. Next: notebook 06, the result of week 1." if _first(result) else "Done: the score is this run's own."
-        )
+        step = "Done: notebook 06 has the result of week 1." if _first(result) else "Done: the score is this run's own."
     hints = [
         f"{plural(stale, 'answer')} labelled with an earlier text: read the new one." if stale else "",
         f"{plural(beyond, 'label')} wait until the answer to question {result.sample.waiting} is labelled."
