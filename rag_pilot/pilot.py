@@ -174,9 +174,13 @@ class Pilot:
         encoding: str | None = None,
         sheet: str | None = None,
     ) -> Imported:
-        """Append the questions of a ticket export to questions.jsonl (see `corpus.tickets.import_questions`)."""
-        to = self.data / "questions.jsonl"
-        return import_questions(Path(path), to, columns, mask, encoding, sheet, self.everyone)
+        """Append the questions of a ticket export to questions.jsonl (see `corpus.tickets.import_questions`).
+
+        Where pilot.toml names one language, a question that names none has it.
+        """
+        to, languages = self.data / "questions.jsonl", self.settings.pilot.languages
+        lang = languages[0] if len(languages) == 1 else ""
+        return import_questions(Path(path), to, columns, mask, encoding, sheet, self.everyone, lang)
 
     def question_groups(self) -> Groups:
         """The questions grouped by what they ask, for choosing among those that nobody has decided yet.

@@ -24,6 +24,7 @@ def test_usage_counts_declines_without_a_call_as_free_and_leaves_untold_tokens_o
     answers += [answer(), answer(500, 5, status="error"), answer(900, 30, status="declined", reason="not_found")]
     assert usage(answers) == Usage(3900 / 4, 330 / 4, n=4, without_call=1, not_reported=1, errors=1)
     assert usage([answer(), answer(5, 5, status="error")]) is None
+    assert usage([answer(), answer(status="declined", reason="no_passage")]) is None  # what is free tells no price
 
 
 def test_what_a_run_used_tells_answering_rewriting_and_grading_apart():

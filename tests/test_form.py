@@ -725,3 +725,18 @@ def test_a_pilots_forms_speak_the_language_of_its_settings_unless_another_is_ask
         assert expert_form(result, "pl").language == "pl"
         assert writing_form(result.pilot, question="q2").language == language  # type: ignore[union-attr]
         assert writing_form(result.pilot, "fr", question="q2").language == "fr"  # type: ignore[union-attr]
+
+
+def test_a_passage_is_read_without_the_signs_of_markdown_headings() -> None:
+    from rag_pilot.grading.form_page import item_page
+    from rag_pilot.grading.form_parts import texts
+    from rag_pilot.grading.items import Item, ShownPassage
+
+    shown = [
+        ShownPassage(n, f"## Deposits\n\nNo. {n} is # 100 euros.", frozenset({"a"}), "d", cited=n == 1) for n in (1, 2)
+    ]
+    item = Item(
+        "q1", "r", "sha", "How much?", "It is 100 euros. [1]", tuple(shown), "100", "d", "", "", "", frozenset({"a"})
+    )
+    page = item_page(item, Label("q1", "sha", "Maud", None), False, False, "", texts("en"))
+    assert "## Deposits" not in page and page.count("Deposits") == 2 and "# 100 euros" in page

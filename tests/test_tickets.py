@@ -651,6 +651,7 @@ def test_a_pilot_imports_beside_its_questions_groups_them_and_asks_none_of_them(
     export.write_text("Is leave paid?\nis leave PAID\nHow many days of annual leave a year?\nFax?\n", encoding="utf-8")
     found = pilot.import_questions(export)
     assert (len(found.new), len(found.known)) == (3, 1) and read_text(pilot.data / "questions.jsonl").startswith(before)
+    assert {q.lang for q in pilot.questions.undecided} == {"en"}  # the one language of this pilot
     assert len(pilot.questions) == 6 and [q.id for q in pilot.questions.undecided] == ["t0001", "t0002", "t0003"]
     shown = repr(tables.question_groups(pilot.question_groups(), pilot.readers))
     assert "9 questions in 8 groups. 2 groups without" in shown and "by their letters alone" in shown

@@ -86,10 +86,10 @@ def usage(answers: Iterable[Answer]) -> Usage | None:
 
 
 def _mean(rows: Sequence[Mapping[str, int] | None], errors: int = 0) -> Usage | None:
-    """The mean over calls that tell their tokens, and over None: what needed no call."""
+    """The mean over calls that tell their tokens, and over None: what needed no call; None where no call tells any."""
     told = [row for row in rows if row and row.get("tokens_in")]
     free = sum(row is None for row in rows)
-    if not (n := len(told) + free):
+    if not (n := len(told) + free) or not told and free < len(rows):
         return None
     into, out = (sum(row[name] for row in told) / n for name in ("tokens_in", "tokens_out"))
     return Usage(into, out, n, free, len(rows) - n, errors)

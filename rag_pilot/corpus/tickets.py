@@ -57,12 +57,13 @@ def import_questions(
     encoding: str | None = None,
     sheet: str | None = None,
     everyone: str | None = None,
+    lang: str = "",
 ) -> Imported:
     """Append the questions of an export to a questions.jsonl, whole or not at all.
 
     `columns` tells the column of a field where the guess is not clear (question -> Betreff); `everyone` is the group
-    that tells no two askers apart. DataError where the export cannot be read, a column is not clear, or an id stands in
-    the file already with another text.
+    that tells no two askers apart, `lang` the language of new questions that name none. DataError where the export
+    cannot be read, a column is not clear, or an id stands in the file already with another text.
     """
     if to.suffix != ".jsonl":
         raise DataError(f"{to}: questions go into a file that ends in .jsonl, such as data/PILOT/questions.jsonl")
@@ -82,7 +83,7 @@ def import_questions(
             raise DataError(_clash(export, to, made.clashing))
         if made.new:
             text = there.text if not there.text or there.text.endswith("\n") else there.text + "\n"
-            write_text(to, text + "".join(dumps(_line(row)) + "\n" for row in made.new.values()))
+            write_text(to, text + "".join(dumps(_line(row, lang)) + "\n" for row in made.new.values()))
     return Imported(
         export,
         to,
@@ -99,11 +100,11 @@ def import_questions(
     )
 
 
-def _line(row: Mapping[str, Any]) -> dict[str, Any]:
+def _line(row: Mapping[str, Any], lang: str) -> dict[str, Any]:
     """A candidate as it stands in the file, with today's date; what nobody has said and a count of one are left out."""
     keys = ("id", "question", "expected", "doc", "groups", "answerable", "category", "lang", "source", "added", "asked")
     always = ("id", "question", "groups", "answerable")
-    dated = {**row, "added": date.today().isoformat()}
+    dated = {**row, "lang": row["lang"] or lang, "added": date.today().isoformat()}
     return {k: dated[k] for k in keys if k in always or k in dated and dated[k] not in ("", 1)}
 
 

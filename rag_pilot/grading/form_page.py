@@ -23,6 +23,7 @@ TITLES = "rp-titles"
 """The id of the list of documents, which stands once in a form."""
 HEAD_KEYS = (("ArrowLeft", "back"), ("u", "undo"), ("s", "skip"), ("?", "help"))
 _CITATION = re.compile(r"\[(\d+(?:\s*[,;–-]\s*\d+)*)\]")
+_HEADING = re.compile(r"^#{1,6} +", re.MULTILINE)
 _SUPPORT_WORDS = 2  # shared words that make a sentence of the passage worth pointing at
 _SUPPORT_SHARE = 0.3  # of the claim's words
 _SUPPORT_NEAR = 0.7  # of the best sentence's score: claims are often drawn from two sentences
@@ -125,16 +126,21 @@ def _weight(words: set[str]) -> int:
     return sum(2 if word.isdigit() else 1 for word in words)
 
 
+def _read(text: str) -> str:
+    """A passage as a person reads it: its headings without the signs of Markdown."""
+    return _HEADING.sub("", text)
+
+
 def _passages(item: Item, say: Texts) -> str:
     claims = sentences(item.answer)
     cited, others = [], []
     for p in item.passages:
         if p.cited:
-            text = supported(p.text, [claim for claim in claims if p.number in cited_numbers(claim)])
+            text = supported(_read(p.text), [claim for claim in claims if p.number in cited_numbers(claim)])
             cited.append(f"<article>{_title(p, say)}<p>{text}</p></article>")
         else:
             summary = f"<summary>[{p.number}] {escape(p.title or p.doc)}</summary>"
-            others.append(f"<details>{summary}{_title(p, say)}<p>{escape(p.text)}</p></details>")
+            others.append(f"<details>{summary}{_title(p, say)}<p>{escape(_read(p.text))}</p></details>")
     shown = "".join(cited) or f"<p>{escape(say['no_cited'])}</p>"
     folded = f"<h4>{escape(say['others'])}</h4>{''.join(others)}" if others else ""
     return f"<h4>{escape(say['passages'])}</h4>{shown}{folded}"

@@ -20,7 +20,7 @@ def second_reader(result: Result) -> Html:
                 "No second person has read any of these answers. To have one read "
                 f"{plural(len(found.drawn) or READS, 'answer')}, blind, call ",
                 element("code", 'second_form(result, annotator="her name")'),
-                " in notebook 05, once the fifty are labelled.",
+                f" in notebook 05, once the first {result.settings.pilot.labels} are labelled.",
             )
         )
     n = len(found.pairs)
