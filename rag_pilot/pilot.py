@@ -237,7 +237,7 @@ class Pilot:
         settings, documents = variant.settings, self.documents(variant.changes)
         if not documents.documents:
             raise DataError(
-                f"{self.data / 'documents'} holds no document that can be read: put yours there, and where some are, "
+                f"{self.data / 'documents'} holds no readable document: put yours there, and where some are, "
                 "notebook 02 or `rag-pilot check` says why each was refused"
             )
         embedding = CachedEmbedding(embedding_of(settings), self.results / "cache")
