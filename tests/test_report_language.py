@@ -126,11 +126,13 @@ def test_every_number_of_the_english_page_stands_on_the_other(fronts, lang):
 
 
 @pytest.mark.parametrize("lang", OTHER)
-def test_english_pages_keep_their_titles_and_are_marked(fronts, lang):
+def test_english_pages_keep_their_titles_and_are_marked_and_pictures_speak(fronts, lang):
     page = BeautifulSoup(fronts[lang], "html.parser")
     items = {li.a["href"]: li.get("lang") for li in page.find("nav", class_="contents").find_all("li")}
     assert items == {"a.html": "en", "b.html": None}
-    assert all(figure.find_parent(lang="en") for figure in page.find_all("figure"))
+    pictures = page.find_all("figure")
+    assert pictures and {figure.get("lang") for figure in pictures} == {lang}
+    assert not [figure for figure in pictures if figure.find_parent(lang="en")]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from ..release import Limit, ReleaseGate
 from ..results import Result
 from . import tables
 from .html import NOT_MEASURED, Html, facts, note, section, table, tag
-from .pages import _render, stamp
+from .pages import render, stamp
 from .words import plural
 
 STATE = {"met": "good", "within": "good", "not met": "bad", "beyond": "bad", "not decided": "open", "not read": "open"}
@@ -61,7 +61,7 @@ def gate_page(found: ReleaseGate, instead: str = "") -> str:
     """The page: the verdict and why, every limit with n and interval, what the numbers are over, real answers; and bad
     answers, or a sentence instead of them."""
     result = found.result
-    return _render(
+    return render(
         "gate.html.j2",
         title=f"{result.settings.pilot.title}: release gate, {date.today().isoformat()}",
         stamp=stamp(result),

@@ -16,7 +16,7 @@ from ..identity import fold_word
 from ..reading import Failure, failures
 from ..results import Result
 from .html import link
-from .pages import Stamp, _render
+from .pages import Stamp, render
 from .tasks import Task, owners_tasks, visible
 from .words import MEND, plural
 
@@ -51,7 +51,7 @@ def owner_pages(result: Result, stamped: Stamp) -> dict[str, str]:
     for owner, file in names.items():
         hers = [task for task in shown if task.owner == owner]
         closed = [task for task in every if task.owner == owner and task not in hers]
-        made[file] = _render(
+        made[file] = render(
             "owner.html.j2",
             title=f"{owner or NO_OWNER}: documents to mend – {stamped.pilot}",
             stamp=stamped,
@@ -62,7 +62,7 @@ def owner_pages(result: Result, stamped: Stamp) -> dict[str, str]:
             mend=MEND["missing_or_stale"],
         )
         rows.append({"file": file, "owner": owner or NO_OWNER, "words": _words(hers, closed)})
-    made[INDEX] = _render("owners.html.j2", title=f"Owners – {stamped.pilot}", stamp=stamped, owners=rows)
+    made[INDEX] = render("owners.html.j2", title=f"Owners – {stamped.pilot}", stamp=stamped, owners=rows)
     return made
 
 

@@ -100,7 +100,7 @@ def limits(result: Result, language: str = "en") -> tuple[str, ...]:
 def notebook_page(page: Page, pages: Sequence[Page], stamped: Stamp) -> str:
     """One notebook's page with its neighbours linked."""
     place = pages.index(page)
-    return _render(
+    return render(
         "notebook.html.j2",
         title=f"{page.title} – {stamped.pilot}",
         stamp=stamped,
@@ -120,7 +120,7 @@ def run_page(result: Result) -> str:
         tables.retrievers(name, {next(iter(name)): result.leaks}),
         tables.failures(failures(result)),
     )
-    return _render("run.html.j2", title=f"Run {result.run.id}", stamp=stamp(result), body=Html("".join(parts)))
+    return render("run.html.j2", title=f"Run {result.run.id}", stamp=stamp(result), body=Html("".join(parts)))
 
 
 def front_page(ledger: Ledger, result: Result, tasks: int, pages: Sequence[Page], stamped: Stamp) -> str:
@@ -131,7 +131,7 @@ def front_page(ledger: Ledger, result: Result, tasks: int, pages: Sequence[Page]
     """
     decision, language = result.decision(ledger.left()), stamped.language
     say = Voice(language)
-    return _render(
+    return render(
         "front.html.j2",
         title=say("title", pilot=stamped.pilot),
         stamp=stamped,
@@ -141,7 +141,7 @@ def front_page(ledger: Ledger, result: Result, tasks: int, pages: Sequence[Page]
         headline=say.sentences(result.headline),
         agreed=tables.agreed(result.pilot.locked, language),
         criteria=tables.judgements(result.judgements(), language),
-        pictures=_pictures(ledger, result),
+        pictures=_pictures(ledger, result, language),
         wrong=_wrong(result, say),
         owners=tables.tasks(result, language),
         tasks=tasks,
@@ -152,7 +152,8 @@ def front_page(ledger: Ledger, result: Result, tasks: int, pages: Sequence[Page]
     )
 
 
-def _render(name: str, *, stamp: Stamp, **values: Any) -> str:
+def render(name: str, *, stamp: Stamp, **values: Any) -> str:
+    """A page of that template, in the language of its stamp."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -188,8 +189,7 @@ def _numbers(result: Result, say: Voice) -> list[dict[str, str]]:
     return shown
 
 
-def _pictures(ledger: Ledger, result: Result) -> list[Html]:
-    language = result.settings.pilot.report_language
+def _pictures(ledger: Ledger, result: Result, language: str) -> list[Html]:
     words, first = speech("figures", language), ledger.result(())
     runs = {words["first_run"]: first} if first.run.id != result.run.id else {}
     runs[words["final_run"]] = result

@@ -36,6 +36,14 @@ def speech(part: str, language: str) -> Texts:
     return words
 
 
+def form_of(noun: str, n: int, language: str) -> str:
+    """Of the forms of a noun, such as 'answer|answers', the one for so many: two, or Polish three (1, 2 to 4, 5)."""
+    forms = noun.split("|")
+    few = language == "pl" and n % 10 in (2, 3, 4) and n % 100 not in (12, 13, 14)
+    one = n < 2 if language == "fr" else n == 1
+    return forms[0 if one else 1 if few or len(forms) == 2 else 2]
+
+
 class Voice(string.Formatter):
     """Fills in the words of `pages.toml` in one language, and writes numbers and counted nouns as it does.
 
@@ -64,11 +72,8 @@ class Voice(string.Formatter):
         return self.texts.get(f"{kind}_{value}".replace(" ", "_"), str(value))
 
     def count(self, n: int, noun: str) -> str:
-        """Such as '3 answers', by the plural of the language: two forms, or Polish three (1, 2 to 4, 5)."""
-        forms = self.texts[noun].split("|")
-        few = self.language == "pl" and n % 10 in (2, 3, 4) and n % 100 not in (12, 13, 14)
-        one = n < 2 if self.language == "fr" else n == 1
-        return f"{self.number(n)} {forms[0 if one else 1 if few or len(forms) == 2 else 2]}"
+        """Such as '3 answers', by the plural of the language."""
+        return f"{self.number(n)} {form_of(self.texts[noun], n, self.language)}"
 
     def number(self, value: float, how: str = ",") -> str:
         """A number as Python formats it, with the marks of the language."""

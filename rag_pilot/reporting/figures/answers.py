@@ -37,7 +37,7 @@ def labels(shares: Mapping[str, Mapping[str, Share]], *, language: str = "en") -
     if not any(asked.values()):
         return no_picture(say, say("no_labels"))
     called = {name: say.name("label", name) for name in LABEL_ORDER}
-    with drawing(1.05 + 0.72 * len(counts)) as sheet:
+    with drawing(1.05 + 0.72 * len(counts), lang=language) as sheet:
         axis = sheet.axes[0]
         rows(axis, [f"{short(run)}\nn = {say.number(asked[run])}" for run in counts])
         percent_axis(axis, say)
@@ -113,7 +113,7 @@ def causes(found: Pareto, *, language: str = "en") -> Html:
     say = Wording(language)
     if not found.rows:
         return no_picture(say, say("no_causes") + say.first_read(found.first))
-    with drawing(0.75 + 0.42 * len(found.rows)) as sheet:
+    with drawing(0.75 + 0.42 * len(found.rows), lang=language) as sheet:
         axis = sheet.axes[0]
         called = [say.name("cause", row.cause) for row in found.rows]
         for y, row in enumerate(found.rows):
@@ -142,7 +142,7 @@ def confusion(gate: Gate, *, language: str = "en") -> Html:
         return no_picture(say, say("no_pairs"))
     used = [label for label in LABELS if any((label, other) in gate.matrix for other in JUDGE_LABELS)]
     called = {label: say.name("label", label) for label in LABELS}
-    with drawing(1.25 + 0.55 * len(used)) as sheet:
+    with drawing(1.25 + 0.55 * len(used), lang=language) as sheet:
         axis = sheet.axes[0]
         for y, expert in enumerate(used):
             for x, judge in enumerate(JUDGE_LABELS):

@@ -63,6 +63,7 @@ class Sheet:
 
     figure: Any
     axes: Sequence[Any]
+    lang: str = "en"
 
     def html(self, title: str, alt: str, caption: str) -> Html:
         """The figure as a picture with its title."""
@@ -71,7 +72,7 @@ class Sheet:
         )
         data = io.BytesIO()
         self.figure.savefig(data, format="svg", dpi=200, metadata={"Date": None, "Creator": None})
-        return picture(re.sub(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]", b"", data.getvalue()), alt, caption)
+        return picture(re.sub(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]", b"", data.getvalue()), alt, caption, lang=self.lang)
 
     def share_of_axis(self, texts: Sequence[str]) -> list[float]:
         """How wide texts are, as shares of the first axis as it is laid out now."""
@@ -85,8 +86,8 @@ class Sheet:
 
 
 @contextmanager
-def drawing(height: float, columns: int = 1) -> Iterator[Sheet]:
-    """A sheet of the common width and so many inches in height, under the pictures' own settings."""
+def drawing(height: float, columns: int = 1, lang: str = "en") -> Iterator[Sheet]:
+    """A sheet of the common width and so many inches in height, in a language, under the pictures' own settings."""
     import matplotlib  # half a second to import, needed here only
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -99,7 +100,7 @@ def drawing(height: float, columns: int = 1) -> Iterator[Sheet]:
         axes = figure.subplots(1, columns, sharey=True, squeeze=False)[0]
         for axis in axes:
             axis.set_axisbelow(True)
-        yield Sheet(figure, list(axes))
+        yield Sheet(figure, list(axes), lang)
 
 
 def short(name: str, letters: int = 24) -> str:
@@ -169,4 +170,4 @@ def point(axis: Any, x: float, y: float, colour: str = INK, marker: str = "o", h
 
 def no_picture(wording: Wording, words: str) -> Html:
     """A sentence in place of a picture."""
-    return section(paragraph(words, " ", wording("nothing_to_draw")))
+    return section(paragraph(words, " ", wording("nothing_to_draw")), lang=wording.language)

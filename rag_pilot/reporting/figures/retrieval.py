@@ -38,7 +38,7 @@ def retrieval(results: Mapping[str, Retrieval], *, language: str = "en") -> Html
         return no_picture(say, say("no_ranking"))
     n, names, gap = max(r.hit5.n for r in results.values()), list(results), 1.3
     measures = ("hit1", "hit5", "mrr")
-    with drawing(0.75 + 0.29 * len(measures) * (len(names) + gap)) as sheet:
+    with drawing(0.75 + 0.29 * len(measures) * (len(names) + gap), lang=language) as sheet:
         axis, places = sheet.axes[0], []
         for block, measure in enumerate(measures):
             top = block * (len(names) + gap)
@@ -87,7 +87,7 @@ def retrieval_by(segments: Mapping[str, Sequence[Segment]], by: str, *, language
     names, what = sorted({s.name for found in segments.values() for s in found}), say.name("by", by)
     if not names:
         return no_picture(say, say("no_segment", by=what))
-    with drawing(1.15 + 0.38 * len(names), columns=len(segments)) as sheet:
+    with drawing(1.15 + 0.38 * len(names), columns=len(segments), lang=language) as sheet:
         for axis, (retriever, found) in zip(sheet.axes, segments.items(), strict=True):
             colour, marker = RETRIEVER_LOOK.get(retriever, (MIDDLE, OTHER_MARKER))
             rows(axis, [short(name, 18) for name in names])
@@ -142,7 +142,7 @@ def similarities(result: Result, *, language: str = "en") -> Html:
         return no_picture(say, say("no_similarity"))
     called = {name: say(f"document_{name}") for name in groups}
     middles = {name: statistics.median(values) for name, values in groups.items() if values}
-    with drawing(2.9) as sheet:
+    with drawing(2.9, lang=language) as sheet:
         axis = sheet.axes[0]
         for y, (name, values) in enumerate(groups.items()):
             spread = [y + 0.27 * (((7 * i) % 19) / 9 - 1) for i in range(len(values))]

@@ -77,7 +77,7 @@ def score_of(steps: Sequence[Step], judged: Sequence[Judgement], *, language: st
     say, final = Wording(language), steps[-1].score
     if not any(step.score and step.score.correct for step in steps):
         return no_picture(say, _withheld(final, say))
-    with drawing(1.75 + 0.55 * len(steps), columns=len(SHOWN)) as sheet:
+    with drawing(1.75 + 0.55 * len(steps), columns=len(SHOWN), lang=language) as sheet:
         for axis, label in zip(sheet.axes, SHOWN, strict=True):
             agreed = [j for j in judged if j.criterion.measure == label]
             values = [getattr(step.score, label) if step.score else None for step in steps]

@@ -27,7 +27,7 @@ def risk_coverage(sweep: Sweep, *, language: str = "en") -> Html:
     if taken is not None and taken.threshold is not None and taken.answered:
         words = say("chosen" if sweep.chosen is not None else "not_useful", at=say.number(taken.threshold, 4))
         marks.append((taken, words + "\n" + say("so_many_wrong", wrong=say.of(taken.wrong, taken.answered)), "D"))
-    with drawing(3.6) as sheet:
+    with drawing(3.6, lang=language) as sheet:
         axis = sheet.axes[0]
         enough = [p for p in drawn if p.answered >= COUNTS_ONLY_UNDER]
         axis.plot([p.coverage for p in drawn], [p.risk for p in drawn], color=MIDDLE, linewidth=1.2, linestyle=":")
@@ -94,7 +94,7 @@ def changes(tried: Sequence[Tried], *, language: str = "en") -> Html:
     if not seen:
         return no_picture(say, say("no_changes"))
     verdicts = [str(t.entry.get("verdict", t.comparison.verdict)) for t in seen]
-    with drawing(1.1 + 0.8 * len(seen)) as sheet:
+    with drawing(1.1 + 0.8 * len(seen), lang=language) as sheet:
         axis, told, side = sheet.axes[0], [], LEAST_SIDE
         for y, (one, verdict) in enumerate(zip(seen, verdicts, strict=True)):
             moved, span = _difference(one)

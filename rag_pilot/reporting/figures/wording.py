@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from ...analysis.headline import Estimate
 from ...analysis.intervals import Interval
 from ...analysis.shares import COUNTS_ONLY_UNDER, PERCENT_FROM, Mean, Share, percent
-from ..speech import speech
+from ..speech import NARROW, form_of, speech
 
-NARROW = "\u202f"  # the no-break space that French and Polish typography ask for
 POINT_GROUP_UNIT_DASH = {"en": (".", ",", " ", "-"), "fr": (",", NARROW, NARROW, "–"), "pl": (",", NARROW, NARROW, "–")}
 
 
@@ -33,13 +32,7 @@ class Wording:
 
     def counted(self, what: str, n: int) -> str:
         """Such as '1 question' and '3 questions', in the right one of a language's forms."""
-        forms = self._words[what].split("|")
-        return f"{self.number(n)} {forms[min(self._form(n), len(forms) - 1)]}"
-
-    def _form(self, n: int) -> int:
-        if self.language == "pl" and n != 1:
-            return 1 if n % 10 in (2, 3, 4) and n % 100 not in (12, 13, 14) else 2
-        return int(n > 1 if self.language == "fr" else n != 1)
+        return f"{self.number(n)} {form_of(self._words[what], n, self.language)}"
 
     def number(self, value: float, digits: int = 0, sign: bool = False) -> str:
         """A number with the language's decimal mark and groups of three; a minus is a minus, and zero has no sign."""
