@@ -91,7 +91,7 @@ def words(text):
 
 def english_words(lang):
     """Words of the pages' own texts that are English, and none of that language."""
-    parts = ("pages", NOTEBOOK.stem)
+    parts = ("pages", "figures", NOTEBOOK.stem)
     bare = {
         x: re.sub(r"\{[^}]*\}", " ", " ".join(w for part in parts for w in speech(part, x).values()))
         for x in ("en", lang)
