@@ -197,3 +197,16 @@ def test_a_benchmark_hides_no_standard_module_from_the_libraries_of_the_others()
     run = [sys.executable, "-c", asked, str(ROOT)]
     told = subprocess.run(run, cwd=ROOT / "benchmarks", capture_output=True, text=True, check=True).stdout
     assert told.split() == ["2", "False"]
+
+
+def test_the_map_of_the_house_is_a_page_and_names_every_room_that_is_there():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 60
+    named = set(re.findall(r"[a-z_0-9]+", text))
+    assert set(STREET) - {"__main__"} <= named
+    modules = {path.stem.rstrip("_") for path in PACKAGE.rglob("*.py")} | {path.stem for path in PACKAGE.rglob("*.js")}
+    drawn = text.split("```")[1]
+    for words in re.findall(r"^(?:[a-z]+/)? *((?:[a-z_]+[/*]* ?)+?)(?=  )", drawn, re.M):
+        for word in words.split():
+            stem = word.rstrip("/*")
+            assert any(m.startswith(stem) for m in modules) or any(PACKAGE.rglob(stem)) or (ROOT / stem).is_dir(), word
