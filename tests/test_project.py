@@ -205,8 +205,7 @@ def test_the_map_of_the_house_is_a_page_and_names_every_room_that_is_there():
     named = set(re.findall(r"[a-z_0-9]+", text))
     assert set(STREET) - {"__main__"} <= named
     modules = {path.stem.rstrip("_") for path in PACKAGE.rglob("*.py")} | {path.stem for path in PACKAGE.rglob("*.js")}
-    drawn = text.split("```")[1]
-    for words in re.findall(r"^(?:[a-z]+/)? *((?:[a-z_]+[/*]* ?)+?)(?=  )", drawn, re.M):
-        for word in words.split():
-            stem = word.rstrip("/*")
-            assert any(m.startswith(stem) for m in modules) or any(PACKAGE.rglob(stem)) or (ROOT / stem).is_dir(), word
+    for line in text.split("```")[1].splitlines():
+        for word in line[:32].split("  ")[0].split():
+            stem = word.rstrip("/*|")
+            assert any(m.startswith(stem) for m in modules) or (PACKAGE / stem).is_dir() or (ROOT / stem).is_dir(), word

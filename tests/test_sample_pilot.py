@@ -17,6 +17,7 @@ from rag_pilot.ledger import Ledger
 from rag_pilot.lock import read_lock
 from rag_pilot.pilot import Pilot
 from rag_pilot.records import Label
+from rag_pilot.reporting.export import export
 from rag_pilot.results import Result
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -169,3 +170,48 @@ def test_the_truth_lies_inside_the_interval_of_fifty_labels_and_the_judge(pilot,
 def test_nothing_leaks_in_the_baseline(baseline):
     assert baseline.leaks.share.count == 0
     assert baseline.leaks.share.n == 200
+
+
+@pytest.fixture(scope="module")
+def pages(pilot: Pilot) -> list[Path]:
+    """Every page of the sample's report: all ten notebooks run in order, each in a fresh kernel."""
+    report = export(pilot, ROOT / "notebooks").parent
+    return [*sorted(report.glob("*.html")), *sorted((pilot.results / "runs").glob("*/report.html"))]
+
+
+@pytest.mark.slow
+def test_all_ten_run_in_order_on_the_sample_and_what_they_wrote_was_written_before(pages, pilot):
+    names = {path.stem for path in pages}
+    assert {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")} | {"index", "owners", "report"} <= names
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"\bNaN\b|\bnan\b|Traceback|ToggleButtons\(", text), path.name
+    for name in ("gates.jsonl", "decisions.jsonl", "order.jsonl", "acceptance.lock.json", "labels.jsonl"):
+        assert (pilot.data / name).read_bytes() == (SAMPLE / name).read_bytes(), name
+
+
+@pytest.mark.browser(seconds=120)
+def test_no_page_of_the_sample_asks_for_anything_or_is_wider_than_a_telephone(pages, page):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    for path in pages:
+        page.goto(path.as_uri())
+        assert page.title() and page.locator("html[lang]").count() == page.locator("h1").count() == 1
+        for width in (1280, 400):
+            page.set_viewport_size({"width": width, "height": 900})
+            wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+            assert wide <= 0, f"{path.name} at {width}: {wide} pixels too wide"
+    assert {url for url in asked if not url.startswith("data:")} == {path.as_uri() for path in pages}
+
+
+@pytest.mark.browser(seconds=240)
+def test_axe_finds_nothing_serious_on_any_page_of_the_sample(pages, page):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
+    for path in pages:
+        page.goto(path.as_uri())
+        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        found = axe.run(page).response
+        assert "color-contrast" in {rule["id"] for rule in found["passes"]}, "axe-core compared no colours"
+        grave = [rule for rule in found["violations"] if rule["impact"] in ("serious", "critical")]
+        told = [f"{rule['id']}: {node['html'][:300]}" for rule in grave for node in rule["nodes"]]
+        assert told == [], path.name
