@@ -27,11 +27,11 @@ from . import figures, tables
 from .html import STYLE, Html, link, readable
 from .speech import NARROW, Voice, speech
 from .tables.plan import say_reason
+from .tables.ready import REREAD
 
 TEMPLATES = Path(__file__).parent / "templates"
 WRONG_SHOWN = 3  # a sponsor asks for three real wrong answers
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # what a page may be told of a text, such as fr-CA
-REREAD = 20  # real answers that a person re-reads each month after launch (the method)
 
 
 @dataclass(frozen=True)
@@ -284,7 +284,7 @@ def _time(seconds: float, say: Voice) -> str:
 def _launch(result: Result, say: Voice) -> str:
     which = tuple(
         say("falls" if c.at_most is None else "rises", measure=c.measure, limit=c.at_most or c.at_least or 0.0)
-        for c in result.settings.acceptance
+        for c in result.settings.alert
     )
-    alerts = f", {say('alerts', which=which)}" if which else ""
+    alerts = f", {say('alerts', which=which) if which else say('no_alert')}"
     return say("launch_gate", n=len(result.questions), alerts=alerts, reread=REREAD)
