@@ -656,6 +656,20 @@ def test_tried_shows_the_difference_stated_before_the_run(one: Tried):
     assert found["Fixed / broken"] == "0 / 1 of 4 questions"
 
 
+def test_a_decided_change_shows_what_the_ledger_decided_and_todays_counts_only_where_they_differ(one: Tried):
+    decided = {"verdict": "kept", "words": "Kept then.", "date": "2026-02-03", "fixed": 9, "broken": 0, "questions": 20}
+    decided |= {"difference": 0.45, "interval": [0.2, 0.6], "p": 0.0039, "level": 0.01}
+    page = tables.tried(replace(one, entry=decided))
+    found, text = dict(grid(page, "The change")), soup(page).get_text()
+    assert text.startswith("less: kept") and "Kept then." in text and "of 2026-02-03, and stand" in text
+    assert found["Fixed / broken"] == "9 / 0 of 20 questions"
+    assert found["Difference"] == "+45.0 points (+20.0 to +60.0)"
+    assert found["The same, counted today"].startswith("0 / 1 of 4 questions; ")
+    assert found["The same, counted today"].endswith("would be not shown")
+    same = {"verdict": one.comparison.verdict, "words": "As it is.", "fixed": 0, "broken": 1, "questions": 4}
+    assert "counted today" not in tables.tried(replace(one, entry=same))
+
+
 def test_changes_shows_each_change_and_why_others_were_not_tried(one: Tried):
     page = tables.changes([one], {"new-model": "not installed" + EVIL})
     assert soup(page).get_text().startswith("less: not shown")
