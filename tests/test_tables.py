@@ -39,6 +39,7 @@ from rag_pilot.records import Document, Passage, Question
 from rag_pilot.reporting import tables
 from rag_pilot.reporting.html import STYLE, Html, element, join, link, section, table
 from rag_pilot.reporting.tables.answers import stages
+from rag_pilot.reporting.tables.failures import short
 from rag_pilot.reporting.tasks import owners_tasks
 from rag_pilot.results import Result
 from rag_pilot.settings import Acceptance, Change, Settings
@@ -641,6 +642,19 @@ def test_pareto_says_what_mends_each_cause_with_intervals_questions_and_how_ofte
     assert "owner" in rows[1][3]
     assert "The expert named 4 of these causes and overruled the rule in 1." in soup(tables.pareto(PARETO)).get_text()
     assert "14 bad answers, 12 with a known cause" in soup(tables.pareto(PARETO)).get_text()
+
+
+def test_of_many_questions_the_first_ids_stand_in_the_cell_and_the_rest_behind_a_click():
+    ids = tuple(f"q{n:02}" for n in range(71))
+    page = soup(tables.pareto(Pareto((CauseCount("not_retrieved", share(71, 80), ids),), 80, 0, 0)))
+    cell = page.select("tbody td")[1]
+    assert cell.summary.get_text() == "59 more" and cell.details.get_text().endswith(", ".join(ids[12:]))
+    assert cell.get_text().startswith(f"{', '.join(ids[:12])}59 more")
+
+
+def test_a_long_note_of_the_expert_is_shortened_between_words():
+    assert short("word " * 60, 160).endswith("word …") and len(short("word " * 60, 160)) <= 162
+    assert short("as it is", 160) == "as it is"
 
 
 def test_ledger_shows_verdicts_and_changes_that_wait_for_one():

@@ -23,7 +23,7 @@ def pareto(found: Pareto) -> Html:
 
     "Format or tone" is never found by rule: only the expert gives it.
     """
-    rows = [(cause_name(row.cause), row.share, ", ".join(row.questions), MEND.get(row.cause, "")) for row in found.rows]
+    rows = [(cause_name(row.cause), row.share, _ids(row.questions), MEND.get(row.cause, "")) for row in found.rows]
     absent = found.rows[0].share.missing_text() if found.rows else ""
     said = f"The expert named {found.by_expert} of these causes and overruled the rule in {found.overruled}."
     return section(
@@ -41,6 +41,19 @@ def pareto(found: Pareto) -> Html:
             "is only ever given by the expert."
         ),
     )
+
+
+FIRST_IDS = 12
+"""So many question ids stand in a cell; the others open on a click."""
+
+
+def _ids(questions: Sequence[str]) -> Html:
+    """The first ids, the rest behind a click."""
+    first, rest = ", ".join(questions[:FIRST_IDS]), questions[FIRST_IDS:]
+    if not rest:
+        return join([first])
+    more = element("summary", f"{len(rest)} more")
+    return join([first, element("details", more, ", ".join(rest))])
 
 
 UNREAD = (
@@ -108,7 +121,16 @@ def _missing(task: Task, result: Result, say: Voice) -> str:
     details = [say.say(result.causes[i].detail) for i, _ in task.questions]
     if change := result.laid_over.get(task.document):
         details.append(say("mended_for_run", change=change))
-    return "; ".join(detail.rstrip(".") for detail in dict.fromkeys(details))
+    return "; ".join(short(detail.rstrip("."), NOTE_LETTERS) for detail in dict.fromkeys(details))
+
+
+NOTE_LETTERS = 160
+"""So much of an expert's note stands in the table; the owner's page holds the whole."""
+
+
+def short(text: str, letters: int) -> str:
+    """A text, ended by '…' between words where it is longer than so many letters."""
+    return text if len(text) <= letters else f"{text[:letters].rsplit(' ', 1)[0].rstrip()} …"
 
 
 def trace(found: Trace | None) -> Html:

@@ -14,7 +14,7 @@ from ...results import Result
 from ...two_runs import RetrievalChange, adopted_in_both
 from ..html import NOT_MEASURED, Html, element, facts, join, note, paragraph, section, table, tag, whole
 from ..speech import Voice
-from ..words import VERDICT, cause_name, plain, plural
+from ..words import DECLINE, VERDICT, cause_name, plain, plural
 from .answers import closed_to_annotator
 
 
@@ -175,7 +175,8 @@ def _said(answer: Answer) -> str:
     """What came back for a question, shortened."""
     if answer.status == "error":
         return f"failed: {answer.reason or 'no reason given'}"
-    said = answer.text or f"declined: {answer.reason or 'no reason given'}"
+    reason = answer.reason or "no reason given"
+    said = answer.text or f"declined: {DECLINE.get(reason, reason)}"
     return said if len(said) <= SHOWN_LETTERS else f"{said[:SHOWN_LETTERS].rstrip()} …"
 
 
