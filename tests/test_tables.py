@@ -514,6 +514,16 @@ def test_tasks_name_owner_document_and_questions(result: Result):
     assert rows[1][:4] == ["Head of travel", "travel", "1", "q6"]
 
 
+def test_a_task_names_its_document_by_title_and_link_with_the_id_small(result: Result):
+    named = Result(result.pilot, result.run, result.built)
+    named.__dict__["facts"] = replace(result.facts, lacking={"q6"})
+    travel = replace(result.documents["travel"], title="How to travel", link="https://wiki.example/travel")
+    named.documents = {**result.documents, "travel": travel}
+    cell = soup(tables.tasks(named)).select_one("tbody td")
+    assert cell is not None and cell.a["href"] == travel.link and cell.a.text == "How to travel"
+    assert cell.small.text == "travel"
+
+
 def test_tasks_stand_by_owner_on_the_page_as_in_the_file_those_without_one_last(result: Result):
     bad = Result(result.pilot, result.run, result.built)
     bad.documents = {**result.documents, "leave": replace(result.documents["leave"], owner="")}

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ...analysis.causes import Pareto
 from ...analysis.shares import COUNTS_ONLY_UNDER
 from ...reading import Failure
+from ...records import Document
 from ...results import Result
 from ...tracing import Place, Seen, Trace
 from ..html import Html, element, join, link, listing, note, paragraph, section, table, tag
@@ -100,7 +101,7 @@ def tasks(result: Result, language: str = "en") -> Html:
         closed = not document.groups & readers if document else bool(needed)
         groups = sorted(document.groups) if document else needed
         any_of = f" {say('or')} ".join(groups)
-        name = say("not_shown", groups=any_of) if closed else task.document
+        name = say("not_shown", groups=any_of) if closed else _named(task.document, document)
         missing = say("not_shown", groups="; ".join(needed)) if needed else _missing(task, result, say)
         if needed and document and not closed and document.id in result.facts.stale:
             missing = say("out_of_date", why=say.say(result.pilot.why_stale(document)))
@@ -114,6 +115,13 @@ def tasks(result: Result, language: str = "en") -> Html:
         note(say("tasks_note")),
         lang=language,
     )
+
+
+def _named(name: str, document: Document | None) -> Html:
+    """A document by its title, linked where it has an address, its id small; by the id where both say the same."""
+    if document is None or document.title.casefold() == name.casefold():
+        return join([name])
+    return join([link(document.link, document.title), element("br"), element("small", name)])
 
 
 def _missing(task: Task, result: Result, say: Voice) -> str:
