@@ -35,6 +35,7 @@ from rag_pilot.reporting.speech import FOLDER, Voice, speech
 from rag_pilot.reporting.tasks import owners_tasks, visible
 from rag_pilot.reporting.words import CAUSE
 from rag_pilot.said import Said
+from rag_pilot.settings import Alert
 
 NOTEBOOK = Path(__file__).resolve().parents[1] / "notebooks" / "09_decision.ipynb"
 LANGUAGES = ("en", "fr", "pl")
@@ -152,6 +153,22 @@ def test_the_labels_are_those_of_the_form():
     for lang in LANGUAGES:
         for label in ("correct", "partly", "wrong", "declined"):
             assert speech("pages", lang)[f"label_{label}"] == form[lang][label]
+
+
+def test_alerts_are_those_of_the_pilot_and_none_is_made_of_what_was_agreed(pilot):
+    def launch(settings):
+        result = Ledger(pilot).result()
+        result.settings = result.settings.model_copy(update={"alert": settings})
+        page = BeautifulSoup(front_page(Ledger(pilot), result, 0, [], stamp(result)), "html.parser")
+        return page.find(attrs={"aria-labelledby": "launch"}).get_text(), repr(
+            tables.watch(result, result.judgements())
+        )
+
+    told, watched = launch((Alert(measure="faithfulness", at_least=0.83), Alert(measure="declined", at_most=0.4)))
+    assert "an alert says when faithfulness falls below 83 % or declined rises above 40 %;" in told
+    assert "at least 83 %" in watched and "at most 40 %" in watched and "rises above 5 %" not in told
+    told, watched = launch(())
+    assert "no alert is set" in told and "an alert says" not in told and watched.count("none set") == 3
 
 
 # -- numbers, dates, counted nouns -------------------------------------------------------------------------------------
@@ -363,6 +380,7 @@ def test_tables_of_the_decision_hold_no_english_and_the_same_numbers(lang, pilot
         "progress": lambda x: tables.progress(result, x),
         "tasks": lambda x: tables.tasks(result, x),
         "stamp": lambda x: tables.stamp(result, x),
+        "watch": lambda x: tables.watch(result, result.judgements(), x),
         "cost": lambda x: tables.cost(spent, pilot.settings, x),
         "no cost": lambda x: tables.cost(Spending(), pilot.settings, x),
         **{f"headline {k}": lambda x, found=found: tables.headline(found, x) for k, found in enumerate(headlines())},

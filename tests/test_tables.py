@@ -39,6 +39,7 @@ from rag_pilot.records import Document, Passage, Question
 from rag_pilot.reporting import tables
 from rag_pilot.reporting.html import STYLE, Html, element, join, link, section, table
 from rag_pilot.reporting.tables.answers import stages
+from rag_pilot.reporting.tables.failures import short
 from rag_pilot.reporting.tasks import owners_tasks
 from rag_pilot.results import Result
 from rag_pilot.settings import Acceptance, Change, Settings
@@ -513,6 +514,16 @@ def test_tasks_name_owner_document_and_questions(result: Result):
     assert rows[1][:4] == ["Head of travel", "travel", "1", "q6"]
 
 
+def test_a_task_names_its_document_by_title_and_link_with_the_id_small(result: Result):
+    named = Result(result.pilot, result.run, result.built)
+    named.__dict__["facts"] = replace(result.facts, lacking={"q6"})
+    travel = replace(result.documents["travel"], title="How to travel", link="https://wiki.example/travel")
+    named.documents = {**result.documents, "travel": travel}
+    cell = soup(tables.tasks(named)).select_one("tbody td")
+    assert cell is not None and cell.a["href"] == travel.link and cell.a.text == "How to travel"
+    assert cell.small.text == "travel"
+
+
 def test_tasks_stand_by_owner_on_the_page_as_in_the_file_those_without_one_last(result: Result):
     bad = Result(result.pilot, result.run, result.built)
     bad.documents = {**result.documents, "leave": replace(result.documents["leave"], owner="")}
@@ -643,6 +654,19 @@ def test_pareto_says_what_mends_each_cause_with_intervals_questions_and_how_ofte
     assert "14 bad answers, 12 with a known cause" in soup(tables.pareto(PARETO)).get_text()
 
 
+def test_of_many_questions_the_first_ids_stand_in_the_cell_and_the_rest_behind_a_click():
+    ids = tuple(f"q{n:02}" for n in range(71))
+    page = soup(tables.pareto(Pareto((CauseCount("not_retrieved", share(71, 80), ids),), 80, 0, 0)))
+    cell = page.select("tbody td")[1]
+    assert cell.summary.get_text() == "59 more" and cell.details.get_text().endswith(", ".join(ids[12:]))
+    assert cell.get_text().startswith(f"{', '.join(ids[:12])}59 more")
+
+
+def test_a_long_note_of_the_expert_is_shortened_between_words():
+    assert short("word " * 60, 160).endswith("word …") and len(short("word " * 60, 160)) <= 162
+    assert short("as it is", 160) == "as it is"
+
+
 def test_ledger_shows_verdicts_and_changes_that_wait_for_one():
     rows = grid(tables.ledger(LINES), "Changes")
     assert [r[1] for r in rows[1:]] == ["kept", "no verdict yet"]
@@ -654,6 +678,20 @@ def test_tried_shows_the_difference_stated_before_the_run(one: Tried):
     found = dict(grid(tables.tried(one), "The change"))
     assert found["Smallest gain that would mostly be seen"] == "+50.0 points"
     assert found["Fixed / broken"] == "0 / 1 of 4 questions"
+
+
+def test_a_decided_change_shows_what_the_ledger_decided_and_todays_counts_only_where_they_differ(one: Tried):
+    decided = {"verdict": "kept", "words": "Kept then.", "date": "2026-02-03", "fixed": 9, "broken": 0, "questions": 20}
+    decided |= {"difference": 0.45, "interval": [0.2, 0.6], "p": 0.0039, "level": 0.01}
+    page = tables.tried(replace(one, entry=decided))
+    found, text = dict(grid(page, "The change")), soup(page).get_text()
+    assert text.startswith("less: kept") and "Kept then." in text and "of 2026-02-03, and stand" in text
+    assert found["Fixed / broken"] == "9 / 0 of 20 questions"
+    assert found["Difference"] == "+45.0 points (+20.0 to +60.0)"
+    assert found["The same, counted today"].startswith("0 / 1 of 4 questions; ")
+    assert found["The same, counted today"].endswith("would be not shown")
+    same = {"verdict": one.comparison.verdict, "words": "As it is.", "fixed": 0, "broken": 1, "questions": 4}
+    assert "counted today" not in tables.tried(replace(one, entry=same))
 
 
 def test_changes_shows_each_change_and_why_others_were_not_tried(one: Tried):

@@ -27,6 +27,12 @@ name = "found"
 measure = "hit5"
 at_least = 0.5
 of = "answerable questions"
+[[alert]]
+measure = "wrong"
+at_most = 0.05
+[[alert]]
+measure = "hit5"
+at_least = 0.5
 [retrieval]
 method = "keyword"
 [answer]

@@ -1,7 +1,8 @@
 """A page for each document owner: what to mend in her documents, which questions need it, and how to send it back.
 
-The pages are for the pilot's readers, as tasks.csv beside them is: what these may not see whole is counted. Which
-documents have to be mended is known in `tasks`, which file of the report is written when in `export`.
+The pages are for the pilot's readers, as tasks.csv beside them is: what these may not see whole is counted, and who
+owns a document that is closed to them is not told. Which documents have to be mended is known in `tasks`, which file of
+the report is written when in `export`.
 """
 
 from __future__ import annotations
@@ -42,8 +43,13 @@ def slugs(owners: Iterable[str]) -> dict[str, str]:
 
 
 def owner_pages(result: Result, stamped: Stamp) -> dict[str, str]:
-    """Name of the file -> page: one for each owner of a document to be mended, and `owners.html`, which lists them."""
+    """Name of the file -> page: one for each owner of a document to be mended, and `owners.html`, which lists them.
+
+    Documents that the readers may not open are counted there, and on no owner's page.
+    """
     every = owners_tasks(result)
+    secret = [task for task in every if _is_closed(task, result)]
+    every = [task for task in every if task not in secret]
     shown, _ = visible(every, result)
     bad = {failure.question_id: failure for failure in failures(result)}
     names = {owner: f"owner-{slug}.html" for owner, slug in slugs(task.owner for task in every).items()}
@@ -62,8 +68,15 @@ def owner_pages(result: Result, stamped: Stamp) -> dict[str, str]:
             mend=MEND["missing_or_stale"],
         )
         rows.append({"file": file, "owner": owner or NO_OWNER, "words": _words(hers, closed)})
-    made[INDEX] = render("owners.html.j2", title=f"Owners – {stamped.pilot}", stamp=stamped, owners=rows)
+    title, hidden = f"Owners – {stamped.pilot}", _closed(secret, result)
+    made[INDEX] = render("owners.html.j2", title=title, stamp=stamped, owners=rows, closed=hidden)
     return made
+
+
+def _is_closed(task: Task, result: Result) -> bool:
+    """Whether its document is one that the readers may not open."""
+    document = result.documents.get(task.document)
+    return document is not None and not document.groups & result.pilot.readers
 
 
 def _words(hers: Sequence[Task], closed: Sequence[Task]) -> str:
@@ -73,7 +86,7 @@ def _words(hers: Sequence[Task], closed: Sequence[Task]) -> str:
 
 
 def _closed(closed: Sequence[Task], result: Result) -> str:
-    """How many of her documents the readers may not see whole, and which groups they need."""
+    """How many of these documents the readers may not see whole, and which groups they need."""
     if not closed:
         return ""
     needed = {lacking for task in closed for i, _ in task.questions if (lacking := result.hidden(i))}

@@ -7,6 +7,7 @@ with the groups that are needed. Which file a page goes to, and how notebooks ar
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -19,19 +20,22 @@ from markupsafe import Markup
 from .. import __version__
 from ..amending import scored_against
 from ..analysis.cost import Tariff, monthly_cost
+from ..analysis.headline import Headline
 from ..analysis.latency import StageTime
 from ..ledger import Ledger
 from ..reading import Failure, failures
 from ..results import Result
+from ..said import Said
 from . import figures, tables
 from .html import STYLE, Html, link, readable
 from .speech import NARROW, Voice, speech
 from .tables.plan import say_reason
+from .tables.ready import REREAD
+from .tables.score import rounding
 
 TEMPLATES = Path(__file__).parent / "templates"
 WRONG_SHOWN = 3  # a sponsor asks for three real wrong answers
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # what a page may be told of a text, such as fr-CA
-REREAD = 20  # real answers that a person re-reads each month after launch (the method)
 
 
 @dataclass(frozen=True)
@@ -138,7 +142,8 @@ def front_page(ledger: Ledger, result: Result, tasks: int, pages: Sequence[Page]
         verdict=decision.verdict,
         reasons=[say_reason(reason, say) for reason in decision.reasons],
         numbers=_numbers(result, say),
-        headline=say.sentences(result.headline),
+        headline=_headline(result.headline, say),
+        rounded=rounding(result.headline, say) or "",
         agreed=tables.agreed(result.pilot.locked, language),
         criteria=tables.judgements(result.judgements(), language),
         pictures=_pictures(ledger, result, language),
@@ -177,6 +182,11 @@ def _shown(value: object) -> object:
 # -- the parts of the first page ---------------------------------------------------------------------------------------
 
 
+def _headline(found: Headline, say: Voice) -> str:
+    """What the score says of itself; which labels wait for which is for who reads them (notebooks 05 and 06)."""
+    return " ".join(say.say(said) for said in found.said if said.key != "waits") or found.words
+
+
 def _numbers(result: Result, say: Voice) -> list[dict[str, str]]:
     head, shown = result.headline, []
     for name in ("correct", "wrong", "declined"):
@@ -207,11 +217,18 @@ def _wrong(result: Result, say: Voice) -> dict[str, Any]:
     graded = sum(g.label is not None for g in result.graded.values())
     words = [say("wrong_known", n=len(wrong), graded=graded, asked=len(result.graded))]
     if hidden:
-        groups = ", ".join(sorted({say.say(f.hidden) for f in hidden}))
+        needed = Counter(say.say(one) for f in hidden for one in _groups(f.hidden))
+        groups = ", ".join(f"{one} ({n})" if len(needed) > 1 else one for one, n in sorted(needed.items()))
         words.append(say("wrong_hidden", n=len(hidden), groups=groups))
     if shown:
         words.append(say("first_that_can" if hidden else "first"))
     return {"words": " ".join(words), "cases": [_case(f, result, say) for f in shown[:WRONG_SHOWN]]}
+
+
+def _groups(hidden: str) -> tuple[str, ...]:
+    """Each of the groups that are needed together, such as 'hr' and 'finance or legal'."""
+    each = hidden.values.get("each") if isinstance(hidden, Said) else None
+    return each if isinstance(each, tuple) else (hidden,)
 
 
 def _case(failure: Failure, result: Result, say: Voice) -> dict[str, object]:
@@ -284,7 +301,7 @@ def _time(seconds: float, say: Voice) -> str:
 def _launch(result: Result, say: Voice) -> str:
     which = tuple(
         say("falls" if c.at_most is None else "rises", measure=c.measure, limit=c.at_most or c.at_least or 0.0)
-        for c in result.settings.acceptance
+        for c in result.settings.alert
     )
-    alerts = f", {say('alerts', which=which)}" if which else ""
+    alerts = f", {say('alerts', which=which) if which else say('no_alert')}"
     return say("launch_gate", n=len(result.questions), alerts=alerts, reread=REREAD)

@@ -37,7 +37,7 @@ def examples(own: Result, others: Sequence[Result]) -> Html:
             ("The judge says: correct, partly, wrong", _labels),
             ("The expert says: correct, partly, wrong", _read),
             ("The judge against the expert", _gate),
-            ("Seconds an answer: half under, 95 % under", _seconds),
+            ("Milliseconds an answer: half under, 95 % under", _seconds),
         )
     ]
     head = ("", own.run.info.get("name") or "this run", *(run.run.info.get("name") or run.run.id for run in others))
@@ -116,4 +116,8 @@ def _seconds(result: Result) -> str:
     total = next((t for t in result.stage_times() if t.stage == "total"), None)
     if total is None or total.p50 is None:
         return NOT_MEASURED
-    return f"{total.p50:.1f}, {NOT_MEASURED if total.p95 is None else f'{total.p95:.1f}'}"
+    return f"{_milliseconds(total.p50)}, {NOT_MEASURED if total.p95 is None else _milliseconds(total.p95)}"
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{1000 * seconds:,.0f}" if seconds >= 0.01 else f"{1000 * seconds:.1f}"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ...analysis.causes import Pareto
 from ...analysis.shares import COUNTS_ONLY_UNDER
 from ...reading import Failure
+from ...records import Document
 from ...results import Result
 from ...tracing import Place, Seen, Trace
 from ..html import Html, element, join, link, listing, note, paragraph, section, table, tag
@@ -23,7 +24,7 @@ def pareto(found: Pareto) -> Html:
 
     "Format or tone" is never found by rule: only the expert gives it.
     """
-    rows = [(cause_name(row.cause), row.share, ", ".join(row.questions), MEND.get(row.cause, "")) for row in found.rows]
+    rows = [(cause_name(row.cause), row.share, _ids(row.questions), MEND.get(row.cause, "")) for row in found.rows]
     absent = found.rows[0].share.missing_text() if found.rows else ""
     said = f"The expert named {found.by_expert} of these causes and overruled the rule in {found.overruled}."
     return section(
@@ -41,6 +42,19 @@ def pareto(found: Pareto) -> Html:
             "is only ever given by the expert."
         ),
     )
+
+
+FIRST_IDS = 12
+"""So many question ids stand in a cell; the others open on a click."""
+
+
+def _ids(questions: Sequence[str]) -> Html:
+    """The first ids, the rest behind a click."""
+    first, rest = ", ".join(questions[:FIRST_IDS]), questions[FIRST_IDS:]
+    if not rest:
+        return join([first])
+    more = element("summary", f"{len(rest)} more")
+    return join([first, element("details", more, ", ".join(rest))])
 
 
 UNREAD = (
@@ -87,7 +101,7 @@ def tasks(result: Result, language: str = "en") -> Html:
         closed = not document.groups & readers if document else bool(needed)
         groups = sorted(document.groups) if document else needed
         any_of = f" {say('or')} ".join(groups)
-        name = say("not_shown", groups=any_of) if closed else task.document
+        name = say("not_shown", groups=any_of) if closed else _named(task.document, document)
         missing = say("not_shown", groups="; ".join(needed)) if needed else _missing(task, result, say)
         if needed and document and not closed and document.id in result.facts.stale:
             missing = say("out_of_date", why=say.say(result.pilot.why_stale(document)))
@@ -103,12 +117,28 @@ def tasks(result: Result, language: str = "en") -> Html:
     )
 
 
+def _named(name: str, document: Document | None) -> Html:
+    """A document by its title, linked where it has an address, its id small; by the id where both say the same."""
+    if document is None or document.title.casefold() == name.casefold():
+        return join([name])
+    return join([link(document.link, document.title), element("br"), element("small", name)])
+
+
 def _missing(task: Task, result: Result, say: Voice) -> str:
     """What a document lacks, by the causes of the bad answers to which it belongs."""
     details = [say.say(result.causes[i].detail) for i, _ in task.questions]
     if change := result.laid_over.get(task.document):
         details.append(say("mended_for_run", change=change))
-    return "; ".join(detail.rstrip(".") for detail in dict.fromkeys(details))
+    return "; ".join(short(detail.rstrip("."), NOTE_LETTERS) for detail in dict.fromkeys(details))
+
+
+NOTE_LETTERS = 160
+"""So much of an expert's note stands in the table; the owner's page holds the whole."""
+
+
+def short(text: str, letters: int) -> str:
+    """A text, ended by '…' between words where it is longer than so many letters."""
+    return text if len(text) <= letters else f"{text[:letters].rsplit(' ', 1)[0].rstrip()} …"
 
 
 def trace(found: Trace | None) -> Html:

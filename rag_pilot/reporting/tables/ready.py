@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 from ...analysis.acceptance import Judgement
 from ...pilot import Pilot
-from ...results import Result
-from ..html import NOT_MEASURED, Html, element, note, paragraph, section, table, tag
+from ...results import LEAK_MEASURE, Result
+from ...scores import FAITHFULNESS
+from ...settings import Alert
+from ..html import Html, element, note, paragraph, section, table, tag
 from ..speech import Voice
 from ..words import plural
 
 SHOWN = 5
+REREAD = 20  # real answers that a person re-reads each month after launch (the method)
 
 
 def reading_order(ids: Sequence[str], seed: int) -> Html:
@@ -56,27 +59,47 @@ def _mend(asked: int, faults: int) -> str:
     )
 
 
-def watch(result: Result, found: Sequence[Judgement]) -> Html:
-    """What is looked at after launch, when, where it stands in this run, and the limit that was agreed."""
-    faithful = next((s.mean.text() for s in result.scores if s.name == "faithfulness"), NOT_MEASURED)
-    gated = [
-        (
-            Voice("en").code("measure", j.criterion.measure),
-            "before every change of documents, model or prompt",
-            NOT_MEASURED if j.value is None else f"{100 * j.value:.1f} %",
-            f"{j.criterion.direction.replace('_', ' ')} {100 * j.criterion.limit:g} %",
-        )
-        for j in found
+def watch(result: Result, found: Sequence[Judgement], language: str = "en") -> Html:
+    """What is looked at after launch, when, where it stands in this run, what was agreed and when an alert says so."""
+    say = Voice(language)
+    alerts: dict[str, Alert] = {alert.measure: alert for alert in result.settings.alert}
+
+    def limit(measure: str) -> str:
+        alert = alerts.pop(measure, None)
+        return say("watch_no_alert") if alert is None else _bound(alert.at_most, alert.at_least, say)
+
+    def share(value: float | None) -> str:
+        return say("not_measured") if value is None else say.format_field(value, ".1f%")
+
+    rows: list[tuple[object, ...]] = []
+    for j in found:
+        c = j.criterion
+        agreed = _bound(c.limit, None, say) if c.direction == "at_most" else _bound(None, c.limit, say)
+        alert = say("watch_none") if c.measure == LEAK_MEASURE else limit(c.measure)
+        rows.append((say.code("measure", c.measure), say("watch_changes"), share(j.value), agreed, alert))
+    mean = next(s.mean for s in result.scores if s.name == FAITHFULNESS)
+    faithful = share(None) if mean.value is None else say("watch_mean", value=mean.value, n=mean.n)
+    rows.append((say("watch_faithfulness"), say("watch_with"), faithful, "–", limit(FAITHFULNESS)))
+    for measure in list(alerts):
+        seen = result.measured(measure)
+        value = share(None if seen is None else seen.value)
+        rows.append((say.code("measure", measure), say("watch_with"), value, "–", limit(measure)))
+    adopted = say("watch_so_far", n=sum(q.adopted for q in result.questions))
+    rows += [
+        (say("watch_reread", n=REREAD), say("watch_month_review"), "–", "–", "–"),
+        (say("watch_failed"), say("watch_month_adopt"), adopted, "–", "–"),
     ]
-    adopted = sum(q.adopted for q in result.questions)
-    rows = [
-        *gated,
-        ("Faithfulness: claims that the cited passages support", "with them", faithful, "watch for a fall"),
-        ("20 real answers, re-read by a person", "each month: rag-pilot review PILOT --file FILE", "–", "–"),
-        ("Questions that failed in use join the set", "each month: rag-pilot adopt PILOT", f"{adopted} so far", "–"),
-    ]
+    head = [say(key) for key in ("watch_what", "watch_when", "watch_now", "agreed_column", "watch_alert")]
     return section(
-        paragraph(element("strong", f"{plural(len(result.questions), 'question')} become the release gate.")),
-        table("What watches it after launch", ("What", "When", "Now", "Agreed"), rows),
-        note("Answers that a person and the judge see differently are a reason to test the judge again: notebook 06."),
+        paragraph(element("strong", say("watch_become", n=len(result.questions)))),
+        table(say("watch_title"), head, rows),
+        note(say("watch_alerts")),
+        note(say("watch_judge")),
+        lang=language,
     )
+
+
+def _bound(at_most: float | None, at_least: float | None, say: Voice) -> str:
+    if at_most is not None:
+        return say("watch_at_most", limit=at_most)
+    return say("watch_at_least", limit=at_least or 0.0)

@@ -23,6 +23,16 @@ def _judge_bounds(found: Headline, say: Voice) -> Html | None:
     return note(say("judge_alone", **counts, most=judge.count + unread, low=bounds.low, high=bounds.high))
 
 
+def rounding(found: Headline, say: Voice) -> Html | None:
+    """Why the shares as they are shown do not add up to 100; nothing where they do."""
+    if found.correct is None:
+        return None
+    estimates = [e.value for e in (found.correct, found.wrong, found.declined) if e]
+    shares = [found.partly, *estimates, found.errors / found.asked]
+    rounded = sum(round(100 * share) for share in shares if share is not None)
+    return note(say("rounded", sum=rounded)) if rounded != 100 and not found.excess else None
+
+
 def headline(found: Headline, language: str = "en") -> Html:
     """The score in one big sentence, then the shares of the four labels and who gave the labels."""
     say = Voice(language)
@@ -43,8 +53,6 @@ def headline(found: Headline, language: str = "en") -> Html:
             rows.append((name, say.percent(e.value), span, f"{e.n_eff:.0f}"))
     if found.errors:
         rows.append((say("no_label_failed"), say.percent(found.errors / found.asked), say("counted"), "–"))
-    shares = [found.partly, *(e.value for e in estimates.values() if e), found.errors / found.asked]
-    rounded = sum(round(100 * share) for share in shares if share is not None)
     whom = [
         (say("by_person"), found.by_person),
         (say("by_judge_corrected"), found.by_judge),
@@ -58,7 +66,7 @@ def headline(found: Headline, language: str = "en") -> Html:
         paragraph(say("big_score", value=of, low=within.low, high=within.high), kind="big"),
         words,
         table(say("shares_of", n=found.asked), [say(key) for key in ("label", "share", "interval", "worth")], rows),
-        note(say("rounded", sum=rounded)) if rounded != 100 and not found.excess else None,
+        rounding(found, say),
         table(say("given_by"), (say("who"), say("questions")), [(w, say.number(n)) for w, n in whom], total=True),
         alone,
         lang=language,

@@ -14,32 +14,52 @@ from ...results import Result
 from ...two_runs import RetrievalChange, adopted_in_both
 from ..html import NOT_MEASURED, Html, element, facts, join, note, paragraph, section, table, tag, whole
 from ..speech import Voice
-from ..words import VERDICT, cause_name, plain, plural
+from ..words import DECLINE, VERDICT, cause_name, plain, plural
 from .answers import closed_to_annotator
 
 
 def tried(one: Tried) -> Html:
-    """One change: what was believed, what came of it, the verdict, and the questions that it fixed or broke."""
-    c, change = one.comparison, one.change
-    word, kind = VERDICT.get(c.verdict, (c.verdict, ""))
+    """One change: what was believed, what came of it, the verdict, and the questions that it fixed or broke.
+
+    Where the ledger has decided, verdict and numbers are the ledger's; today's counts stand beside them if they differ.
+    """
+    c, change, noted = one.comparison, one.change, one.entry
+    verdict = noted.get("verdict", c.verdict)
+    word, kind = VERDICT.get(verdict, (verdict, ""))
+    now: dict[str, Any] = {
+        "verdict": c.verdict,
+        "fixed": len(c.fixed),
+        "broken": len(c.broken),
+        "questions": c.n,
+        "difference": c.difference,
+        "interval": list(c.interval) if c.interval else None,
+        "p": c.p,
+        "level": c.level,
+    }
+    then = {**now, **{key: noted[key] for key in now if key in noted}}
+    moved = any(then[key] != now[key] for key in ("verdict", "fixed", "broken", "questions"))
     rows = [
         ("Believed before the run", change.hypothesis),
         ("Cause that it is to mend", cause_name(change.cause)),
-        ("Before", c.before.text()),
-        ("After", c.after.text()),
-        ("Fixed / broken", f"{len(c.fixed)} / {len(c.broken)} of {plural(c.n, 'question')}{_adopted(one)}"),
-        ("Difference", _difference(c.difference, c.interval)),
+        ("Before, counted today" if moved else "Before", c.before.text()),
+        ("After, counted today" if moved else "After", c.after.text()),
+        ("Fixed / broken", f"{_counts(then)}{'' if moved else _adopted(one)}"),
+        ("Difference", _difference(then["difference"], then["interval"])),
         ("Margin of a single score, for comparison", _points(c.article_margin, sign=False)),
-        ("Chance of so good a result without any effect (p)", f"{c.p:.4f}"),
-        ("Needed to keep it (level)", f"at most {c.level:.4f}"),
+        ("Chance of so good a result without any effect (p)", f"{then['p']:.4f}"),
+        ("Needed to keep it (level)", f"at most {then['level']:.4f}"),
         ("Smallest gain that would mostly be seen", _points(one.planned.get("detectable"))),
     ]
     if one.planned.get("asked_twice"):
         rows.append(("Without any change", _varies(one.planned)))
+    if moved:
+        counted = f"{_counts(now)}{_adopted(one)}; {_difference(now['difference'], now['interval'])}"
+        rows.append(("The same, counted today", f"{counted}; p {c.p:.4f}: would be {VERDICT[c.verdict][0]}"))
     unread, amended = one.to_read, scored_against(one.before)
     return section(
         paragraph(f"{change.name}: {word}", kind="big"),
-        paragraph(tag(word, kind), " ", c.words),
+        paragraph(tag(word, kind), " ", noted.get("words", c.words)),
+        note(AS_DECIDED.format(date=noted.get("date", "an earlier day"))) if moved else None,
         facts(f"The change, measured by {c.measure}", rows),
         note(f"Both runs are scored against {amended}; a verdict taken before that stands.") if amended else None,
         _moved("Fixed", c.fixed, one),
@@ -49,6 +69,16 @@ def tried(one: Tried) -> Html:
         note(_who_reads(one)) if unread and one.entry["verdict"] == "not decided" else None,
         retrieval_rows(one.retrieval),
     )
+
+
+AS_DECIDED = (
+    "Verdict and numbers are those of the ledger, of {date}, and stand: a verdict is never revised. Labels or expected "
+    "answers have changed since; what is counted today is said to be, as are the questions listed below."
+)
+
+
+def _counts(of: Mapping[str, Any]) -> str:
+    return f"{of['fixed']} / {of['broken']} of {plural(of['questions'], 'question')}"
 
 
 def changes(every: Sequence[Tried], skipped: Mapping[str, str] | None = None) -> Html:
@@ -145,7 +175,8 @@ def _said(answer: Answer) -> str:
     """What came back for a question, shortened."""
     if answer.status == "error":
         return f"failed: {answer.reason or 'no reason given'}"
-    said = answer.text or f"declined: {answer.reason or 'no reason given'}"
+    reason = answer.reason or "no reason given"
+    said = answer.text or f"declined: {DECLINE.get(reason, reason)}"
     return said if len(said) <= SHOWN_LETTERS else f"{said[:SHOWN_LETTERS].rstrip()} …"
 
 
