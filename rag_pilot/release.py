@@ -19,7 +19,7 @@ from .analysis.acceptance import Criterion, Judgement
 from .analysis.headline import Estimate
 from .analysis.intervals import Interval
 from .analysis.shares import Mean, Share
-from .errors import DataError, SettingsError
+from .errors import DataError, SettingsError, StaleError
 from .identity import fingerprint
 from .ledger import Ledger
 from .pilot import Pilot
@@ -85,15 +85,21 @@ class ReleaseGate:
 def release_gate(pilot: Pilot, run: str | None = None) -> ReleaseGate:
     """Hold a run (by default that of pilot.toml with the kept changes, as everything stands now) against all limits.
 
-    Nothing is run. Only an alert on faithfulness with `scores = "model"` can ask a model, for replies that are not
-    kept. SettingsError where pilot.toml has no limit at all, DataError where the run is not there, not complete, or an
-    example.
+    No question is answered anew. The leak audit searches again, and an alert on faithfulness with `scores = "model"`
+    asks for replies that are not kept. SettingsError where pilot.toml has no limit, StaleError where its criteria
+    are not those that were locked, DataError where the run is not there, not complete, or an example.
     """
     if not (pilot.settings.acceptance or pilot.settings.alert):
         raise SettingsError(
             f"{pilot.data / 'pilot.toml'} has neither [[acceptance]] nor [[alert]]: nothing to hold a run against. Add "
             'a limit, such as [[alert]] with measure = "wrong" and at_most = 0.08'
         )
+    if pilot.settings.acceptance and pilot.locked is None:
+        raise StaleError(
+            "the acceptance criteria are not locked, so that nobody has agreed on them: notebook 00 does that"
+        )
+    if pilot.settings.acceptance:
+        pilot.lock_acceptance()  # nothing is written: StaleError where those of pilot.toml are not those of the lock
     ledger = Ledger(pilot)
     live = ledger.variant(ledger.kept())
     if run is None:
@@ -118,12 +124,27 @@ def release_gate(pilot: Pilot, run: str | None = None) -> ReleaseGate:
 
 
 def held(result: Result) -> tuple[Limit, ...]:
-    """Every limit against a run: what was agreed, the alerts, and leaks whether named or not."""
+    """Every limit against a run: what was agreed, the alerts, leaks whether named or not, and calls that failed."""
     found = result.judgements()
     agreed = [_agreed(result, judgement) for judgement in found]
     alerts = [_alert(result, alert) for alert in result.settings.alert]
     named = any(j.criterion.measure == LEAK_MEASURE and j.criterion.limit == 0 for j in found)
-    return (*agreed, *alerts, *(() if named else (_leaks(result.leaking),)))
+    always = [*([] if named else [_leaks(result.leaking)]), *_not_looked_at(result)]
+    return (*agreed, *alerts, *always)
+
+
+def _not_looked_at(result: Result) -> list[Limit]:
+    """What no limit may be said to hold over: questions whose call failed, stages of the audit that could not look."""
+    failed, of = result.run.errors, len(result.questions)
+    unseen = {stage: n for stage, leaks in result.audit.stages.items() if (n := leaks.share.missing.get("error", 0))}
+    common, found = ("always", "not read", None, None, 0), []
+    if failed:
+        words = f"{failed} of {of} calls failed: `rag-pilot run` asks them again."
+        found.append(Limit("every question asked", "error", "no failed call", *common, words))
+    if unseen:
+        words = f"The leak audit could not look: {', '.join(f'{stage} {n} times' for stage, n in unseen.items())}."
+        found.append(Limit("every stage looked at", LEAK_MEASURE, "no failed look", *common, words))
+    return found
 
 
 def _agreed(result: Result, found: Judgement) -> Limit:

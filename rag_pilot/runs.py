@@ -68,11 +68,18 @@ class Run:
 def open_run(folder: Path, questions: Collection[Question]) -> Run:
     """A run from its folder; its answers must be of these questions (DataError), and one each."""
     info = read_info(folder)
+    if not (folder / "answers.jsonl").exists():
+        raise DataError(f"{folder} holds no answers.jsonl: restore the file, or remove the folder and run again")
     rows = read_records(folder / "answers.jsonl", Answer.from_json)
     answers = {row.question_id: row for row in rows}
     asked = [q for q in questions if q.id in answers]
     if len(answers) < len(rows) or len(asked) < len(answers):
         raise DataError(f"{folder / 'answers.jsonl'}: answers do not fit the questions; run again, or restore the file")
+    if info.get("complete") and len(rows) != info.get("asked", len(rows)):
+        raise DataError(
+            f"{folder / 'answers.jsonl'}: holds {len(rows)} answers of a complete run of {info['asked']} questions; "
+            "restore the file, or remove the folder and run again"
+        )
     graded = folder / "verdicts.jsonl"
     verdicts = {v.question_id: v for v in read_records(graded, Verdict.from_json)} if graded.exists() else {}
     return Run(tuple(asked), {q.id: answers[q.id] for q in asked}, verdicts, info, folder)

@@ -329,6 +329,7 @@ def test_offline_the_expected_answer_itself_is_never_graded_wrong(question: str,
             "partly",
         ),
         ("Max for a room in London?", "£165 a night, breakfast and tax included.", "145", "wrong"),
+        ("How many weeks of leave?", "12 weeks paid", "weeks of leave: 8, 10, 12", "partly"),
     ],
 )
 def test_offline_a_number_counts_as_a_word_and_bare_numbers_answer_what_asks_for_them(question, expected, text, label):

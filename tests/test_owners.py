@@ -13,6 +13,7 @@ from rag_pilot.pilot import Pilot
 from rag_pilot.records import Label
 from rag_pilot.reporting.owners import owner_pages, slugs
 from rag_pilot.reporting.pages import stamp
+from rag_pilot.reporting.tasks import owners_tasks, visible
 from rag_pilot.results import Result
 
 
@@ -117,3 +118,25 @@ def test_no_two_owners_share_a_file_on_any_disk(owners: list[str]) -> None:
     assert set(made) == set(owners) and len({slug.casefold() for slug in made.values()}) == len(made)
     assert all(set(slug) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") and slug for slug in made.values())
     assert made == slugs(reversed(owners))
+
+
+def relabelled(result: Result, question: str, label: str, **more: object) -> Result:
+    """The run after the expert has said something else of one answer."""
+    answer = result.run.answers[question]
+    line = Label(question, answer.sha, "Maud", label, saved_at="2026-01-06T10:00:00+01:00", **more)
+    append_jsonl(result.pilot.data / "labels.jsonl", line)
+    return Ledger(Pilot.open("tiny", result.pilot.data.parent.parent)).result()
+
+
+def test_a_document_that_the_expert_calls_out_of_date_is_a_task_although_its_answer_was_right(tmp_path):
+    result = relabelled(owned(tmp_path), "q1", "correct", stale=True)
+    tasks = {task.document: task for task in owners_tasks(result)}
+    assert tasks["leave"].missing == "out of date, says Maud"
+    assert [i for i, _ in tasks["leave"].questions] == ["q1"]
+
+
+def test_a_task_whose_note_quotes_a_closed_document_is_counted_and_not_written(tmp_path):
+    note = f"is it not that Band 7 pays {SECRET} euros a year, as the other page says"
+    result = relabelled(owned(tmp_path), "q6", "wrong", cause="missing_or_stale", note=note)
+    shown, left_out = visible(owners_tasks(result), result)
+    assert left_out == 2 and {task.document for task in shown} == {"leave"}

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from tiny import SECRET, run_and_label, tiny_pilot
 
 from rag_pilot.__main__ import main
-from rag_pilot.errors import DataError, SettingsError
+from rag_pilot.errors import DataError, SettingsError, StaleError
 from rag_pilot.files import append_jsonl
 from rag_pilot.grading.production import read_production
 from rag_pilot.pilot import Pilot
@@ -47,7 +47,10 @@ def limited(root: Path, *limits: str) -> Pilot:
         named = f'[[acceptance]]\nname = "c{number}"\n{of}' if agreed else "[[alert]]"
         kept += f'\n{named}\nmeasure = "{measure}"\n{"at_most" if side == "<=" else "at_least"} = {value}\n'
     path.write_text(kept, encoding="utf-8")
-    return Pilot.open("tiny", root)
+    pilot = Pilot.open("tiny", root)
+    if pilot.settings.acceptance:
+        pilot.lock_acceptance(why="other limits")
+    return pilot
 
 
 def rewritten(root: Path, change: Callable[[Row], Row]) -> None:
@@ -305,3 +308,39 @@ def test_the_page_shows_bad_answers_to_those_who_may_see_them(root: Path, monkey
     assert "1 bad answer not shown: the reader needs hr." in page
     monkeypatch.setenv("RAG_PILOT_AUDIENCE", "hr;all-staff")
     assert "What does band 9 pay" in write_gate(release_gate(limited(root, "wrong <= 0.1"))).read_text(encoding="utf-8")
+
+
+def test_limits_that_nobody_agreed_on_hold_for_nothing(tmp_path):
+    pilot = tiny_pilot(tmp_path)
+    run_and_label(pilot)
+    path = pilot.data / "pilot.toml"
+    path.write_text(path.read_text().replace("at_most = 0.05", "at_most = 0.95"), encoding="utf-8")
+    with pytest.raises(StaleError, match="acceptance criteria in pilot.toml are not those locked"):
+        release_gate(Pilot.open("tiny", tmp_path))
+    (pilot.data / "acceptance.lock.json").unlink()
+    with pytest.raises(StaleError, match="not locked"):
+        release_gate(Pilot.open("tiny", tmp_path))
+    assert not (pilot.data / "acceptance.lock.json").exists()
+
+
+def test_half_a_run_is_none_and_a_lost_file_is_named(tmp_path):
+    pilot = tiny_pilot(tmp_path)
+    run_and_label(pilot)
+    (path,) = (pilot.results / "runs").glob("*/answers.jsonl")
+    whole = path.read_text(encoding="utf-8")
+    path.write_text("".join(whole.splitlines(keepends=True)[:3]), encoding="utf-8")
+    with pytest.raises(DataError, match="holds 3 answers of a complete run of 6 questions"):
+        release_gate(Pilot.open("tiny", tmp_path))
+    path.unlink()
+    with pytest.raises(DataError, match=r"holds no answers\.jsonl"):
+        release_gate(Pilot.open("tiny", tmp_path))
+
+
+def test_a_run_with_failed_calls_does_not_pass_whatever_the_others_say(tmp_path):
+    pilot = tiny_pilot(tmp_path)
+    run_and_label(pilot)
+    assert release_gate(limited(tmp_path, "hit5 >= 0.1")).passed
+    failed = {"status": "error", "text": None, "hits": [], "cited": [], "docs": [], "reason": "", "final": True}
+    rewritten(tmp_path, lambda row: row | failed if row["question_id"] == "q1" else row)
+    found = release_gate(Pilot.open("tiny", tmp_path))
+    assert not found.passed and "1 of 6 calls failed" in " ".join(limit.words for limit in found.limits)

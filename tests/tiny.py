@@ -29,10 +29,10 @@ at_least = 0.5
 of = "answerable questions"
 [[alert]]
 measure = "wrong"
-at_most = 0.05
+at_most = 5e-2
 [[alert]]
 measure = "hit5"
-at_least = 0.5
+at_least = 5e-1
 [retrieval]
 method = "keyword"
 [answer]

@@ -83,7 +83,7 @@ def features(question: str, expected: str, text: str) -> tuple[float, ...]:
         {"wrong": 0.0, "partly": 0.5, "correct": 1.0}.get(label or "", 0.25),
         _held([word for word in words if word[:5] not in asked] or words, held),
         _held(held, words),
-        len(numbers & _numbers(said)) / len(numbers) if numbers else 1.0,
+        len(numbers & _said(said)) / len(numbers) if numbers else 1.0,
         float({_POLARITY.get(_first(wanted)), _POLARITY.get(_first(said))} == {True, False}),
         float(("own_words" in flags_of(said)) != ("own_words" in flags_of(wanted))),
     )
@@ -120,7 +120,8 @@ def _compared(question: str, expected: str, text: str) -> Judgement:
         return Judgement(label, f"holds {share:.0%} of the expected answer's words")
     number_share = len(numbers & _said(text)) / len(numbers)
     share = _held(wanted, held) if wanted else number_share
-    bare = _held(held, [*words, *_words(question)]) >= FULL if held else True  # the numbers, and nothing of its own
+    others = _numbers(text) - numbers - _numbers(question)
+    bare = not others and (not held or _held(held, [*words, *_words(question)]) >= FULL)
     most = 0.7 * number_share + 0.3 * share >= 0.5
     label = "correct" if number_share == 1 and (share >= SOME or bare) else "partly" if most else "wrong"
     return Judgement(label, f"holds {number_share:.0%} of its numbers, {share:.0%} of the expected answer's words")

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..audit import words_on
 from ..corpus.access import read_table
 from ..files import write_text
 from ..results import Result
@@ -33,7 +34,8 @@ def owners_tasks(result: Result) -> list[Task]:
 
     Documents without an owner stand last: somebody has to be found for them.
 
-    Bad answers with a label and the cause missing_or_stale lead to a task, and documents that the run read as a change
+    Bad answers with a label and the cause missing_or_stale lead to a task, so do documents that the expert calls out of
+    date, whatever she says of the answer, and documents that the run read as a change
     has mended them, while the old ones are still in place. Nothing is hidden: this is for owners.
     """
     by_id = {q.id: q for q in result.questions}
@@ -46,6 +48,16 @@ def owners_tasks(result: Result) -> list[Task]:
         name = by_id[i].doc or ", ".join(sorted(by_id[i].docs))
         found.setdefault(name, []).append((i, by_id[i].question))
         details.setdefault(name, {})[cause.detail] = None
+    for i, label in result.expert.current.items():
+        name = by_id[i].doc or ""
+        if label.stale and name in result.documents and i not in dict(found.get(name, ())):
+            found.setdefault(name, []).append((i, by_id[i].question))
+            details.setdefault(name, {})[f"out of date, says {label.annotator}"] = None
+    for i, label in result.expert.current.items():
+        name = by_id[i].doc or ""
+        if label.stale and name in result.documents and i not in dict(found.get(name, ())):
+            found.setdefault(name, []).append((i, by_id[i].question))
+            details.setdefault(name, {})[f"out of date, says {label.annotator}"] = None
     for name, change in result.laid_over.items():
         found.setdefault(name, [])
         details.setdefault(name, {})[f"mended for this run only: put the version of {change} in its place"] = None
@@ -62,10 +74,15 @@ def owners_tasks(result: Result) -> list[Task]:
 
 
 def visible(tasks: Sequence[Task], result: Result) -> tuple[list[Task], int]:
-    """The tasks that the pilot's readers may see whole, and how many are left out."""
+    """The tasks that the pilot's readers may see whole, and how many are left out.
+
+    Left out is also what quotes words that they may not read, as a note of the expert can.
+    """
     readers = result.pilot.readers
     closed = {d.id for d in result.documents.values() if not d.groups & readers}
-    shown = [t for t in tasks if t.document not in closed and not any(result.hidden(i) for i, _ in t.questions)]
+    named = [t for t in tasks if t.document not in closed and not any(result.hidden(i) for i, _ in t.questions)]
+    words = result.rights.words
+    shown = [t for t in named if not words.closed(words_on(f"{t.missing} {dict(t.questions)}"), readers)]
     return shown, len(tasks) - len(shown)
 
 
