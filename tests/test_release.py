@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import axe_faults, faults
 from bs4 import BeautifulSoup
 from pydantic import ValidationError
 from tiny import SECRET, run_and_label, tiny_pilot
@@ -305,3 +306,10 @@ def test_the_page_shows_bad_answers_to_those_who_may_see_them(root: Path, monkey
     assert "1 bad answer not shown: the reader needs hr." in page
     monkeypatch.setenv("RAG_PILOT_AUDIENCE", "hr;all-staff")
     assert "What does band 9 pay" in write_gate(release_gate(limited(root, "wrong <= 0.1"))).read_text(encoding="utf-8")
+
+
+@pytest.mark.browser(seconds=40)
+def test_in_a_browser_the_page_asks_for_nothing_fits_its_window_and_axe_finds_nothing(root: Path, page: Any) -> None:
+    for limits in (("wrong <= 0.1", "agreed hit5 >= 0.5"), ("hit5 >= 0.5",)):
+        made = write_gate(release_gate(limited(root, *limits)))
+        assert faults(page, made) + axe_faults(page, made) == []

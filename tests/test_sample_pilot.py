@@ -6,8 +6,10 @@ import re
 import shutil
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
+from browsing import axe_faults, faults
 
 from rag_pilot.analysis.grades import citation_rule, rule_label
 from rag_pilot.analysis.sample import seeded_order
@@ -17,6 +19,7 @@ from rag_pilot.ledger import Ledger
 from rag_pilot.lock import read_lock
 from rag_pilot.pilot import Pilot
 from rag_pilot.records import Label
+from rag_pilot.reporting.export import export
 from rag_pilot.results import Result
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -169,3 +172,41 @@ def test_the_truth_lies_inside_the_interval_of_fifty_labels_and_the_judge(pilot,
 def test_nothing_leaks_in_the_baseline(baseline):
     assert baseline.leaks.share.count == 0
     assert baseline.leaks.share.n == 200
+
+
+# -- the ten notebooks and their pages ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def report(pilot: Pilot) -> Path:
+    """The folder of the sample's report; its runs, which take longest, are those of the tests above."""
+    Ledger(pilot).attempt_all()
+    return export(pilot, ROOT / "notebooks").parent
+
+
+def every_page(report: Path) -> list[Path]:
+    """First page, notebooks, owners' pages, and the page of each run."""
+    return [*sorted(report.glob("*.html")), *sorted(report.parent.glob("runs/*/report.html"))]
+
+
+@pytest.mark.slow
+def test_all_ten_run_in_order_and_each_has_its_page(report: Path) -> None:
+    names = [path.name for path in every_page(report)]
+    numbers = sorted(name[:2] for name in names if name[0] == "0")
+    assert numbers == [f"{n:02}" for n in range(10)]
+    assert {"index.html", "owners.html"} <= set(names) and any(name.startswith("owner-") for name in names)
+    assert names.count("report.html") == len([*report.parent.glob("runs/*/run.json")]) >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.browser(seconds=120)
+def test_every_page_asks_for_nothing_fits_its_window_and_shows_no_fault(report: Path, page: Any) -> None:
+    found = {path.name: faults(page, path) for path in every_page(report)}
+    assert {name: told for name, told in found.items() if told} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.browser(seconds=240)
+def test_axe_finds_nothing_serious_on_any_page(report: Path, page: Any) -> None:
+    found = {path.name: axe_faults(page, path) for path in every_page(report)}
+    assert {name: told for name, told in found.items() if told} == {}
