@@ -9,7 +9,7 @@ import pytest
 
 WIDTHS = (1280, 400)
 WIDEST = """() => [...document.querySelectorAll('main *, header *, footer *')]
-    .filter(e => e.getBoundingClientRect().right > innerWidth && !e.closest('[role=region]'))
+    .filter(e => e.getBoundingClientRect().right > innerWidth && !e.closest('[role=group]'))
     .slice(0, 3).map(e => e.outerHTML.slice(0, 200))"""
 BROKEN = (
     r"\bnan\b|Traceback|(?:Toggle|Button|Box|HTML|Text|Label|Output|IntProgress)s?\w*\((?:children|value|layout|\))"
