@@ -33,6 +33,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each worker whole files: what a module makes once, such as a report of ten notebooks, is made once."""
+    from xdist.scheduler import LoadFileScheduling
+
+    return LoadFileScheduling(config, log)
+
+
 def _skip_without_browser() -> None:
     pytest.importorskip("playwright.sync_api", reason="playwright is not installed: no browser test was run")
     from lab import CHROMIUM

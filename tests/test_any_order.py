@@ -40,16 +40,23 @@ def outcome(number: str, pilot: Pilot, monkeypatch: pytest.MonkeyPatch) -> str:
     return ""
 
 
-@pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pilot:
-    """A pilot on which 00 to 06 were run and everything labelled."""
-    pilot = new_pilot(tmp_path)
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Pilot:
+    """A pilot on which 01, 02 and 04 were run and everything labelled."""
+    pilot = new_pilot(tmp_path_factory.mktemp("once"))
     add_documents(pilot)
     add_questions(pilot)
     pilot.lock_acceptance()
-    assert [outcome(n, pilot, monkeypatch) for n in ("01", "02", "04")] == ["", "", ""]
+    with pytest.MonkeyPatch.context() as patch:
+        assert [outcome(n, pilot, patch) for n in ("01", "02", "04")] == ["", "", ""]
     label_all(pilot)
     return pilot
+
+
+@pytest.fixture
+def asked(once: Pilot, tmp_path: Path) -> Pilot:
+    """A copy of it."""
+    return Pilot.open(once.name, shutil.copytree(once.data.parents[1], tmp_path / "root"))
 
 
 def stops(pilot: Pilot, monkeypatch: pytest.MonkeyPatch, numbers: list[str]) -> dict[str, str]:

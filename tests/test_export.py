@@ -2,6 +2,7 @@ import asyncio
 import csv
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,15 +11,18 @@ from typing import Any
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
+from endpoint import kind_of
+from test_key import helpful, pilot_with
 from tiny import SECRET, notebook, run_and_label, tiny_pilot
 
+from rag_pilot.__main__ import main
 from rag_pilot.building import Variant
 from rag_pilot.errors import AccessError, DataError, PilotError, StaleError
 from rag_pilot.files import append_jsonl
 from rag_pilot.ledger import Ledger
 from rag_pilot.pilot import Pilot
 from rag_pilot.reporting import tables
-from rag_pilot.reporting.executing import convert, execute
+from rag_pilot.reporting.executing import convert, execute, made_for
 from rag_pilot.reporting.export import export
 from rag_pilot.reporting.pages import Page, front_page, stamp
 from rag_pilot.reporting.tasks import owners_tasks, visible, write_tasks
@@ -274,6 +278,45 @@ def test_a_notebook_can_be_run_where_a_loop_runs_already_and_cells_may_await(tmp
     with ThreadPoolExecutor(1) as thread:  # the browser's own loop may be running in this one
         done = thread.submit(lambda: asyncio.run(within())).result()
     assert done.cells[1].outputs[0].text == "awaited\n"
+
+
+@pytest.mark.slow
+def test_a_run_that_asks_a_model_in_threads_works_in_a_cell_where_a_loop_runs(tmp_path: Path, endpoint: Any) -> None:
+    endpoint.decide, endpoint.wait = helpful, 0.2
+    pilot = pilot_with(endpoint, tmp_path, concurrency=3)
+    count = "ran = Ledger(Pilot.open()).result().run\nprint(len(ran.answers), {a.status for a in ran.answers.values()})"
+    book = notebook(
+        tmp_path / "a.ipynb",
+        "# A",
+        "import asyncio, sys\nprint(asyncio.get_running_loop().is_running())",
+        f"from rag_pilot import Ledger, Pilot\n{count}",
+        "await asyncio.sleep(0)\nprint('nest_asyncio' in sys.modules)",
+    )
+    with made_for(pilot.readers, calls=True):
+        done = execute(book, pilot.name, tmp_path, ["all-staff"])
+    said = ["".join(o.text for o in cell.outputs if o.get("name") == "stdout") for cell in done.cells[1:]]
+    assert said == ["True\n", "6 {'answered'}\n", "False\n"]
+    asked = sorted(call["at"] for call in endpoint.calls if kind_of(call) == "answer")
+    assert len(asked) == 6 and asked[1] - asked[0] < endpoint.wait  # at once: the second did not wait for the first
+
+
+@pytest.mark.slow
+def test_the_command_ends_with_2_and_names_the_cell_where_a_kernel_dies(
+    pilot: Pilot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = shutil.copytree(pilot.data.parents[1], tmp_path / "root")
+    notebook(root / "notebooks" / "00_dies.ipynb", "# A", "print('before')", "import os\nos._exit(1)")
+    monkeypatch.chdir(root)
+    assert main(["export", "tiny"]) == 2
+    said = capsys.readouterr().err
+    assert "00_dies.ipynb, cell 3 of 3: its kernel died" in said and "Traceback" not in said
+    assert not (root / "results" / "tiny" / "report").exists()
+    assert "before" in (root / "results" / "tiny" / "unfinished" / "00_dies.ipynb").read_text(encoding="utf-8")
+
+
+def test_the_readme_says_that_live_widgets_are_not_in_the_export() -> None:
+    readme = Path(__file__).resolve().parents[1] / "README.md"
+    assert "Live widgets are not in the export." in " ".join(readme.read_text(encoding="utf-8").split())
 
 
 def test_a_cell_that_is_allowed_to_fail_is_refused(tmp_path: Path) -> None:

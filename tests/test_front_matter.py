@@ -1,11 +1,16 @@
 """Front matter in TOML, or with keys of other programs; what any front matter does stands in test_documents.py."""
 
+import json
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from rag_pilot.corpus.access import Access, Entry
+from rag_pilot.corpus.documents import read_documents
 from rag_pilot.corpus.front_matter import UnknownKeys, split_front_matter
-from rag_pilot.errors import AccessError, PilotError
+from rag_pilot.errors import AccessError, DataError, PilotError
 
 
 def split(text: str, *other_keys: str):
@@ -113,3 +118,33 @@ def test_groups_inside_a_key_that_is_passed_over_refuse_the_file(inner):
 
 def test_an_anchor_that_holds_itself_ends():
     assert split("---\nmeta: &a [*a, {x: *a}]\n---\nbands", "meta").body == "bands"
+
+
+# -- characters that JSON escapes --------------------------------------------------------------------------------------
+
+
+EMOJI = json.dumps("\U0001f9d1")  # in two halves
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(lambda text: text.strip()))
+def test_a_text_escaped_as_json_does_is_the_text(text):
+    found = split(f"---\ntitle: {json.dumps(text)}\ngroups: [{EMOJI}]\n---\nx")
+    assert (found.values["title"], found.groups) == (text.strip(), {json.loads(EMOJI)})
+
+
+@pytest.mark.parametrize("half", [r"\ud83e", r"\uddd1", r"\uddd1\ud83e", r"\ufffd\ud83e"])
+def test_half_a_character_refuses_the_file_with_its_line_wherever_it_stands(half):
+    for key, kind in (("title", DataError), ("owner", DataError), ("groups", AccessError)):
+        with pytest.raises(kind, match=f"^x.md, line 2: {key} holds half of a surrogate pair.*retype the text$"):
+            split(f'---\n{key}: "{half}"\n---\nx')
+    with pytest.raises(UnknownKeys) as fault:
+        split(f'---\n"a{half}": b\n"c{half}": d\n---\nx')
+    assert str(fault.value).encode()
+
+
+def test_a_document_with_an_escaped_emoji_is_read_and_half_of_one_is_listed(tmp_path):
+    (tmp_path / "a.md").write_text('---\ngroups: [hr]\ntitle: "\\ud83e\\uddd1 Leave"\n---\nx\n', encoding="utf-8")
+    (tmp_path / "b.md").write_text('---\ngroups: [hr]\ntitle: "\\ud83e Leave"\n---\nx\n', encoding="utf-8")
+    found = read_documents(tmp_path, Access((Entry("**", frozenset({"hr"}), line=2),)))
+    assert [d.title for d in found.documents] == ["\U0001f9d1 Leave"]
+    assert [s.path for s in found.skipped] == ["b.md"]

@@ -110,7 +110,7 @@ def test_every_page_is_silent_whole_and_no_wider_than_its_window(report: Path, o
 
 WIDEST = """() => [...document.querySelectorAll('main *, header *')]
     .filter(e => e.getBoundingClientRect().right > innerWidth
-    && !e.closest('[role=region]')).slice(0, 3).map(e => e.outerHTML.slice(0, 200))"""
+    && !e.closest('[role=group]')).slice(0, 3).map(e => e.outerHTML.slice(0, 200))"""
 
 
 @pytest.mark.browser(seconds=60)
@@ -149,8 +149,8 @@ def test_tables_and_folded_parts_are_reached_by_keyboard_and_the_first_stop_skip
     for _ in range(40):
         page.keyboard.press("Tab")
         met.add(page.evaluate("document.activeElement.getAttribute('role') || document.activeElement.tagName"))
-    assert {"region", "SUMMARY"} <= met
-    boxes = page.locator("[role=region]")
+    assert {"group", "SUMMARY"} <= met
+    boxes = page.locator("[role=group]")
     assert boxes.count() > 5 and all(boxes.evaluate_all("all => all.map(e => e.tabIndex === 0 && !!e.ariaLabel)"))
 
 

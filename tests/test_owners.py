@@ -1,7 +1,9 @@
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from browsing import axe_faults, faults
 from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,6 +103,19 @@ def test_a_page_stands_alone_with_title_language_and_landmarks_and_markup_stays_
         assert [len(page.find_all(tag)) for tag in ("header", "main", "footer", "h1")] == [1, 1, 1, 1], name
         assert [tag.get("src") or tag.get("href") for tag in page.find_all(["img", "link"])] == ["data:,"], name
         assert not page.find_all("b"), name
+
+
+@pytest.mark.browser(seconds=60)
+def test_in_a_browser_each_page_asks_for_nothing_fits_its_window_and_axe_finds_nothing(
+    tmp_path: Path, page: Any
+) -> None:
+    result = owned(tmp_path / "pilot", travel="x" * 300)
+    found = {}
+    for name, text in owner_pages(result, stamp(result)).items():
+        made = tmp_path / name
+        made.write_text(text, encoding="utf-8")
+        found[name] = faults(page, made) + axe_faults(page, made)
+    assert len(found) == 4 and not any(found.values()), found
 
 
 def test_without_a_task_the_list_says_so(tmp_path: Path) -> None:

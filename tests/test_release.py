@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import axe_faults, faults
 from bs4 import BeautifulSoup
 from pydantic import ValidationError
 from tiny import SECRET, run_and_label, tiny_pilot
@@ -344,3 +345,10 @@ def test_a_run_with_failed_calls_does_not_pass_whatever_the_others_say(tmp_path)
     rewritten(tmp_path, lambda row: row | failed if row["question_id"] == "q1" else row)
     found = release_gate(Pilot.open("tiny", tmp_path))
     assert not found.passed and "1 of 6 calls failed" in " ".join(limit.words for limit in found.limits)
+
+
+@pytest.mark.browser(seconds=40)
+def test_in_a_browser_the_page_asks_for_nothing_fits_its_window_and_axe_finds_nothing(root: Path, page: Any) -> None:
+    for limits in (("wrong <= 0.1", "agreed hit5 >= 0.5"), ("hit5 >= 0.5",)):
+        made = write_gate(release_gate(limited(root, *limits)))
+        assert faults(page, made) + axe_faults(page, made) == []

@@ -59,7 +59,7 @@ def yaml_items(block: str) -> list[Item]:
         raise Unreadable("expected lines of `key: value` below the opening line; write a rule as ***", 1)
     items = []
     for key_node, node in root.value:
-        key = key_node.value if isinstance(key_node, yaml.ScalarNode) else "?"
+        key = _joined(key_node.value) if isinstance(key_node, yaml.ScalarNode) else "?"
         line, inner = _line(block, key_node.start_mark.index), tuple(_inner(node, set()))
         try:
             items.append(Item(key, line, _yaml_value(node, block), inner=inner))
@@ -80,7 +80,7 @@ def _inner(node: yaml.Node, seen: set[int]) -> Iterator[str]:
     for child in node.value:
         if isinstance(node, yaml.MappingNode):
             key, child = child
-            yield key.value if isinstance(key, yaml.ScalarNode) else "?"
+            yield _joined(key.value) if isinstance(key, yaml.ScalarNode) else "?"
         yield from _inner(child, seen)
 
 
@@ -93,13 +93,21 @@ def _yaml_value(node: yaml.Node, block: str) -> str | tuple[str, ...]:
 
 
 def _text(node: yaml.Node, block: str) -> str:
-    """A value as written; one that is no text, or unquoted and cut short by a #, is a ValueError."""
+    """A value as written; one that is no text, unquoted and cut short by a #, or half a character, is a ValueError."""
     if not isinstance(node, yaml.ScalarNode):
         raise ValueError(_NESTED)
     rest = block[node.end_mark.index :].partition("\n")[0].strip()
     if node.style is None and rest.startswith("#"):
         raise ValueError(f"would be cut at {rest!r}; put quotes around the value, or move the comment")
-    return str(node.value).strip()
+    try:
+        return _joined(node.value, "strict").strip()
+    except UnicodeDecodeError:
+        raise ValueError("holds half of a surrogate pair, which is no character; retype the text") from None
+
+
+def _joined(text: str, lone: str = "replace") -> str:
+    """A text in which two halves of a character, as JSON escapes an emoji, are one; `lone` is for a half alone."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", lone)
 
 
 # -- TOML --------------------------------------------------------------------------------------------------------------

@@ -180,7 +180,7 @@ def table(
     def side(column: int) -> dict[str, str | int]:
         return {"class_": "rp-n"} if numeric[column] and column else {}
 
-    heads = [element("th", name, scope="col", **side(i)) for i, name in enumerate(head)]
+    heads = [element("th", name, scope="col", **side(i)) if name else element("td") for i, name in enumerate(head)]
     body = []
     for number, line in enumerate(lines, start=1):
         first, *others = (cell(value) for value in line)
@@ -190,7 +190,7 @@ def table(
     made = element("table", element("caption", caption), *top, element("tbody", *body))
     if len(head) < WIDE:
         return made
-    return element("div", made, class_="rp-scroll", role="region", tabindex=0, aria_label=caption)
+    return element("div", made, class_="rp-scroll", role="group", tabindex=0, aria_label=caption)
 
 
 def facts(caption: str, rows: Iterable[tuple[str, object]]) -> Html:

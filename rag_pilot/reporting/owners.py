@@ -17,7 +17,7 @@ from ..identity import fold_word
 from ..reading import Failure, failures
 from ..results import Result
 from .html import link
-from .pages import Stamp, render
+from .pages import LANGUAGE, Stamp, render
 from .tasks import Task, owners_tasks, visible
 from .words import MEND, plural
 
@@ -112,7 +112,7 @@ def _document(task: Task, result: Result, bad: Mapping[str, Failure]) -> dict[st
 def _case(failure: Failure, lang: str) -> dict[str, Any]:
     return {
         "id": failure.question_id,
-        "lang": Markup(' lang="{}"').format(lang) if lang else "",
+        "lang": Markup(' lang="{}"').format(lang) if LANGUAGE.fullmatch(lang) else "",
         "question": failure.question,
         "expected": failure.expected or "a decline",
         "got": failure.got,
