@@ -109,7 +109,10 @@ def test_a_page_stands_alone_with_title_language_and_landmarks_and_markup_stays_
 def test_in_a_browser_each_page_asks_for_nothing_fits_its_window_and_axe_finds_nothing(
     tmp_path: Path, page: Any
 ) -> None:
-    result = owned(tmp_path / "pilot", travel="x" * 300)
+    result = owned(
+        tmp_path / "pilot",
+        travel=f"{'x' * 300}\nlink: https://intranet.example/docs/delivery-and-cutoff-times-of-{'x' * 60}",
+    )
     found = {}
     for name, text in owner_pages(result, stamp(result)).items():
         made = tmp_path / name

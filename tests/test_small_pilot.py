@@ -4,8 +4,10 @@ import html
 import re
 from pathlib import Path
 
+import nbformat
 import pytest
 from small import DOCUMENTS, QUESTIONS, label_all, small_pilot
+from tiny import notebook
 
 from rag_pilot.pilot import Pilot
 from rag_pilot.reporting.export import execute, export
@@ -21,9 +23,11 @@ def words(page: Path) -> str:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report after the labels; the notebooks before them are the cells of one, because a kernel starts slowly."""
     pilot = small_pilot(tmp_path_factory.mktemp("own"))
-    for name in FIRST_WEEK:
-        execute(NOTEBOOKS / f"{name}.ipynb", pilot.name, pilot.data.parents[1], [])
+    root, books = pilot.data.parents[1], [nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4) for name in FIRST_WEEK]
+    cells = [cell.source for book in books for cell in book.cells if cell.cell_type == "code"]
+    execute(notebook(root / "first_week.ipynb", *cells), pilot.name, root, [])
     label_all(pilot)
     return export(Pilot(pilot.data, pilot.results), NOTEBOOKS).parent
 
