@@ -29,3 +29,10 @@ def _places(words):
 def test_another_language_is_refused_by_name():
     with pytest.raises(SettingsError, match="no language 'de'; they speak en, fr, pl"):
         speech(PARTS[0], "de")
+
+
+def test_a_cause_has_one_name_on_a_page_and_in_its_picture():
+    for lang in ("en", "fr", "pl"):
+        pages, pictures = speech("pages", lang), speech("figures", lang)
+        causes = [key for key in pictures if key.startswith("cause_")]
+        assert causes and [(key, pictures[key]) for key in causes] == [(key, pages[key]) for key in causes]
