@@ -58,7 +58,8 @@ class Access:
                 if not pattern:
                     raise ValueError("path is empty; name a file, or a pattern such as hr/**")
                 if pattern in entries:
-                    raise ValueError(f"{row['path']!r} stands in line {entries[pattern].line} too; keep one of them")
+                    also = entries[pattern].line
+                    raise ValueError(f"{row['path']!r} stands in line {also} too, so it stands twice; keep one of them")
                 entries[pattern] = Entry(pattern, frozenset(), row.get("owner", ""), row.get("sensitivity", ""), line)
                 entries[pattern] = replace(entries[pattern], groups=_groups(row["groups"]))
             except ValueError as fault:
