@@ -84,6 +84,11 @@ class Audit:
         return frozenset().union(*(leaks.passages for leaks in self.stages.values()))
 
     @property
+    def unseen(self) -> int:
+        """The most askings of a stage that failed, so that nobody knows what they would have shown."""
+        return max((leaks.share.missing.get("error", 0) for leaks in self.stages.values()), default=0)
+
+    @property
     def looked_at(self) -> int:
         """How often something was looked at, all stages together; 0 where no asking came to an end."""
         return sum(leaks.share.n for leaks in self.stages.values())

@@ -429,13 +429,16 @@ class Result:
     def judgements(self) -> list[Judgement]:
         """Each acceptance criterion against this run: met, not met, or not decided by this many questions.
 
-        After a decision another set of questions decides nothing but leaks, unless it is the planned extension.
+        After a decision another set of questions decides nothing but leaks, unless it is the planned extension. That
+        nothing leaks is not decided where the audit could not look.
         """
         sets = read_sets(self.pilot.data / DECIDED) if self._own else []
         at = looks(sets, self.settings.pilot.extension_planned)
         found = [acceptance(c, self.measured(c.measure), at) for c in criteria(self.settings)]
         why = closed_to_set(sets, [q.id for q in self.drawn])
-        return [undecided(j, why) if why and j.criterion.measure != LEAK_MEASURE else j for j in found]
+        blind = f"The leak audit could not look {self.audit.unseen} times: run again." if self.audit.unseen else ""
+        open_ = [blind * (not self.leaking.count) if j.criterion.measure == LEAK_MEASURE else why for j in found]
+        return [undecided(j, told) if told else j for j, told in zip(found, open_, strict=True)]
 
     def measured(self, measure: str) -> Share | Estimate | None:
         """What a criterion on that measure is held against; None where labels of the sample are missing."""

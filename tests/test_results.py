@@ -276,3 +276,23 @@ def test_a_planned_extension_makes_every_criterion_of_a_run_stricter(result):
     strict = next(j for j in result.judgements() if j.criterion.measure == "hit5")
     assert strict.low < loose.low and "97.5 %" in strict.words
     assert "97.5 %" in what_can_be_shown(planned, result.questions)[0]
+
+
+def test_that_nothing_leaks_is_not_decided_where_the_audit_could_not_look(tmp_path):
+    pilot = tiny_pilot(tmp_path)
+    path = pilot.data / "pilot.toml"
+    leaks = '[[acceptance]]\nname = "no leak"\nmeasure = "leaks"\nat_most = 0.0\n[retrieval]'
+    path.write_text(path.read_text(encoding="utf-8").replace("[retrieval]", leaks), encoding="utf-8")
+    pilot = Pilot.open("tiny", tmp_path)
+    run_and_label(pilot)
+    result = Ledger(pilot).result()
+
+    class Down:
+        def search(self, question, groups, k=5):
+            raise ValueError("no answer")
+
+    def state(found):
+        return next(j.state for j in found.judgements() if j.criterion.measure == "leaks")
+
+    assert state(result) == "met"
+    assert state(Result(pilot, result.run, result.built, Down())) == "not decided"

@@ -136,6 +136,7 @@ def _refuse_leaks(folder: Path, made: Mapping[Path, str], result: Result) -> Non
     readers = result.pilot.readers
     pages = {path.name: page for path, page in made.items()}
     pages |= {p.name: "\n".join(texts_in(json.loads(read_text(p)))) for p in folder.glob("*.ipynb")}
+    pages |= {p.name: read_text(p) for p in folder.glob("*.csv")}
     found = audit_pages(pages, readers, result.rights.words).passages
     if found:
         named = "; ".join(f"{name} (of {', '.join(ids[:5])})" for name, ids in sorted(found.items()))
