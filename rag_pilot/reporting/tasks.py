@@ -53,11 +53,6 @@ def owners_tasks(result: Result) -> list[Task]:
         if label.stale and name in result.documents and i not in dict(found.get(name, ())):
             found.setdefault(name, []).append((i, by_id[i].question))
             details.setdefault(name, {})[f"out of date, says {label.annotator}"] = None
-    for i, label in result.expert.current.items():
-        name = by_id[i].doc or ""
-        if label.stale and name in result.documents and i not in dict(found.get(name, ())):
-            found.setdefault(name, []).append((i, by_id[i].question))
-            details.setdefault(name, {})[f"out of date, says {label.annotator}"] = None
     for name, change in result.laid_over.items():
         found.setdefault(name, [])
         details.setdefault(name, {})[f"mended for this run only: put the version of {change} in its place"] = None
